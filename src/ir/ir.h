@@ -1,0 +1,121 @@
+/* ir.h - face of room `ir`: the named graph.
+ *
+ * Takes base. Gives models as graphs of named operators over typed, shaped, quantised tensors; the verifier; the
+ * text form, printed and parsed. Knows no operator's meaning and no file format.
+ * Everything lives in the model's arena; weights are borrowed from the mapped input (never copied).
+ */
+#ifndef BURIN_IR_H
+#define BURIN_IR_H
+
+#include "base/base.h"
+
+#define IR_MAX_RANK 8u
+#define IR_NONE UINT32_MAX /* an absent optional input */
+
+/* Extents, outermost first. symbol[i] != 0: the extent is symbolic, symbols[symbol[i]-1] of the model, and dim[i] is its
+ * declared bound (strides and arena use the bound); else dim[i] >= 0 is the extent. Rank 0 is a scalar (one element). */
+typedef struct ir_shape {
+    uint32_t rank;
+    int64_t dim[IR_MAX_RANK];
+    uint32_t symbol[IR_MAX_RANK];
+} ir_shape;
+
+/* real = scale[k] * (q - zero[k]); k = 0 (n == 1: per tensor) or the index along axis (n == dim[axis]: per channel). n == 0: none. */
+typedef struct ir_quant {
+    uint32_t n;
+    int32_t axis;
+    const float *scale;
+    const int64_t *zero;
+} ir_quant;
+
+typedef enum ir_attr_kind { IR_INT, IR_FLOAT, IR_TEXT, IR_INTS, IR_FLOATS } ir_attr_kind;
+typedef struct ir_attr {
+    const char *name;
+    ir_attr_kind kind;
+    size_t n; /* INTS, FLOATS: count; TEXT: bytes */
+    union {
+        int64_t i;
+        double f;
+        const char *text;
+        const int64_t *ints;
+        const double *floats;
+    } v;
+} ir_attr;
+
+typedef struct ir_tensor {
+    const char *name; /* as in the file, any bytes but NUL; "" if none */
+    base_type type;
+    ir_shape shape;
+    ir_quant quant;
+    const void *data; /* constant contents, dense row-major little-endian, base_type_bytes(type, elements) bytes; NULL: computed */
+    bool variable;    /* state kept between runs */
+    uint32_t source;  /* index of the tensor in the input file; IR_NONE: made by a pass */
+} ir_tensor;
+
+typedef struct ir_node {
+    const char *op; /* Burin's word for the operator: "conv2d" */
+    size_t attr_count, input_count, output_count;
+    const ir_attr *attrs;
+    uint32_t *inputs;  /* tensor indices or IR_NONE */
+    uint32_t *outputs; /* tensor indices */
+    /* identity: the indices in the input file of all operators this node stands for, first its own */
+    size_t id_count;
+    const uint32_t *ids;
+    const char *source_name; /* what the file calls it: "CONV_2D" */
+    uint64_t byte;           /* offset of the operator in the input file, for messages */
+} ir_node;
+
+typedef struct ir_graph {
+    const char *name;
+    uint32_t index; /* sub-graph index in the input file */
+    BASE_VEC(ir_tensor) tensors;
+    BASE_VEC(ir_node) nodes; /* in an order that can be executed */
+    BASE_VEC(uint32_t) inputs;
+    BASE_VEC(uint32_t) outputs;
+} ir_graph;
+
+typedef struct ir_symbol {
+    const char *name;
+    int64_t bound;
+} ir_symbol;
+
+typedef struct ir_model {
+    base_arena *arena;
+    const char *format; /* "tflite", "ir" ... */
+    const char *file;   /* base name of the input, for messages and default prefixes */
+    BASE_VEC(ir_graph) graphs; /* [0] is the entry */
+    BASE_VEC(ir_symbol) symbols;
+} ir_model;
+
+ir_model *ir_model_new(base_arena *arena, const char *format, const char *file);
+ir_graph *ir_graph_add(ir_model *m, const char *name);
+uint32_t ir_tensor_add(ir_model *m, ir_graph *g, const char *name, base_type type, const ir_shape *shape);
+/* Copies the lists. id: operator index in the input file, IR_NONE for none. */
+ir_node *ir_node_add(ir_model *m, ir_graph *g, const char *op, const uint32_t *inputs, size_t input_count, const uint32_t *outputs,
+                     size_t output_count, uint32_t id);
+void ir_attr_int(ir_model *m, ir_node *n, const char *name, int64_t v);
+void ir_attr_float(ir_model *m, ir_node *n, const char *name, double v);
+void ir_attr_text(ir_model *m, ir_node *n, const char *name, const char *v);
+void ir_attr_ints(ir_model *m, ir_node *n, const char *name, const int64_t *v, size_t count);
+void ir_attr_floats(ir_model *m, ir_node *n, const char *name, const double *v, size_t count);
+const ir_attr *ir_attr_find(const ir_node *n, const char *name); /* NULL: absent */
+
+ir_shape ir_shape_of(uint32_t rank, const int64_t *dims);
+bool ir_shape_same(const ir_shape *a, const ir_shape *b);
+/* Product of extents (bounds of symbolic ones); false on overflow or above 2^48 elements. */
+bool ir_shape_elements(const ir_shape *s, uint64_t *n);
+bool ir_tensor_bytes(const ir_tensor *t, uint64_t *bytes);
+char *ir_shape_print(base_arena *arena, const ir_shape *s); /* "1x49x10x1", "scalar" for rank 0, symbols by name if m is kept elsewhere as "?" */
+
+/* Structure: indices in range, one producer a tensor, no read before its producer, no cycle, constants have the right number of
+ * bytes, quantisation sane (scale finite and > 0, zero points in the type's range, axis in rank, n == dim[axis]).
+ * O(nodes + tensors). Every error names graph, node and tensor. */
+base_status ir_verify(const ir_model *m, base_diags *d);
+/* Puts the nodes of every graph into an executable order, keeping the given one where it is already; a cycle is an error. */
+base_status ir_sort(ir_model *m, base_diags *d);
+
+/* The text form (docs/IR.md). ir_parse(ir_print(m)) is m again, byte for byte on printing; whole constants included. */
+void ir_print(base_text *out, const ir_model *m);
+base_status ir_parse(base_arena *arena, const char *file, const char *text, size_t n, ir_model **out, base_diags *d);
+
+#endif

@@ -1,0 +1,99 @@
+/* analysis.h - what can be known of a program without running it (part of lang's face).
+ *
+ * Takes programs. Gives affine forms, integer ranges, guard conjuncts and roles. Changes nothing.
+ * "Quasi-affine" and "data-dependent" are results here, never declarations.
+ */
+#ifndef BURIN_LANG_ANALYSIS_H
+#define BURIN_LANG_ANALYSIS_H
+
+#include "lang/program.h"
+
+/* ---- ranges: a closed interval of an integer (or bool) expression over all values of its variables and inputs ---- */
+typedef struct lang_range {
+    int64_t lo, hi; /* u64 values above INT64_MAX: known = false */
+    bool known;
+} lang_range;
+
+/* One analysis of one program; memoised. data of constant tensors is read once per tensor for its range; input tensors have the
+ * full range of their type unless set. Intervals are of the mathematical value: an operation that may wrap gives the type's range. */
+typedef struct lang_ranges lang_ranges;
+lang_ranges *lang_ranges_new(base_arena *arena, const lang_program *p);
+void lang_ranges_tensor(lang_ranges *r, uint32_t tensor, lang_range range); /* narrower contents, known by the caller */
+lang_range lang_range_of(lang_ranges *r, const lang_stage *s, lang_ref e);
+lang_range lang_range_tensor(lang_ranges *r, uint32_t tensor); /* of all elements */
+/* Could the integer arithmetic of node e (ADD SUB MUL NEG ABS SHL, SUM, PROD) leave its type? false is a proof that it cannot. */
+bool lang_may_wrap(lang_ranges *r, const lang_stage *s, lang_ref e);
+
+/* ---- affine forms: c0 + sum of coefficient * variable ---- */
+typedef struct lang_affine {
+    int64_t constant;
+    int64_t coefficient[LANG_MAX_VARS]; /* of variable k of the stage */
+    uint64_t vars;                      /* those with a coefficient other than 0 */
+} lang_affine;
+/* false: not affine (div, mod, data-dependent, overflow). */
+bool lang_affine_of(const lang_program *p, lang_ref e, lang_affine *out);
+/* The affine form of the row-major element number that a read addresses (dims of its tensor exact); false as above. */
+bool lang_affine_read(const lang_program *p, lang_ref read, lang_affine *out);
+
+/* ---- conditions ---- */
+/* The conjuncts of a guard, in order. */
+size_t lang_conjuncts(const lang_program *p, lang_ref guard, lang_ref *out, size_t max);
+/* The condition under which read r is inside its tensor, as affine inequalities 0 <= a <= limit, one per dimension that can
+ * leave it (by ranges). false: some index is not affine. */
+typedef struct lang_bound_check {
+    lang_affine index;
+    int64_t extent;      /* inside: 0 <= index < extent */
+    bool low, high;      /* which side can fail */
+} lang_bound_check;
+bool lang_read_checks(lang_ranges *r, const lang_stage *s, lang_ref read, lang_bound_check *out, size_t *n /* in: room, out: count */);
+
+/* ---- roles (waist.md 2.3): what a stage is, found, never declared ---- */
+typedef enum lang_role {
+    LANG_ROLE_NONE,  /* variable does not occur */
+    LANG_ROLE_M,     /* output, factor A */
+    LANG_ROLE_N,     /* output, factor B */
+    LANG_ROLE_BATCH, /* output and both factors */
+    LANG_ROLE_K,     /* reduced, both factors */
+    LANG_ROLE_K_A,   /* reduced, factor A only */
+    LANG_ROLE_K_B,
+    LANG_ROLE_FREE, /* output, in no factor */
+} lang_role;
+
+typedef enum lang_pattern {
+    LANG_MAP,       /* no reduction */
+    LANG_MOVE,      /* the body is one read (and casts) */
+    LANG_CONTRACT,  /* one sum of a product of two reads (casts and constants added allowed), with M or batch, N, K */
+    LANG_DEPTHWISE, /* a contraction without N: all of B's output variables are A's too */
+    LANG_WINDOW,    /* one reduction of one read, whose index mixes output and reduction variables (pools) */
+    LANG_ROW,       /* one reduction of an expression of reads (row reductions, norms) */
+    LANG_SCATTER,   /* an equality guard binds a reduction variable to an output one */
+    LANG_RECURRENT, /* part of a rec */
+    LANG_OTHER,     /* several reductions, or nested */
+} lang_pattern;
+
+/* A factor of a contraction: (read [cast to the accumulator's type]) + addend. */
+typedef struct lang_factor {
+    lang_ref read;   /* the LANG_READ */
+    lang_ref addend; /* integer constant or per-stage invariant added after the cast; 0: none */
+    lang_ref whole;  /* the factor as it stands in the product */
+} lang_factor;
+
+typedef struct lang_roles {
+    lang_pattern pattern;
+    lang_ref reduction; /* the one REDUCE node; 0 if none */
+    lang_factor a, b;   /* CONTRACT, DEPTHWISE: b is the constant one where one is (weights) */
+    lang_role role[LANG_MAX_VARS];
+    bool mixed;   /* an index of a mixes output and reduction variables (convolution) */
+    bool guarded; /* some read has a fill that can act, or the reduction has a guard */
+} lang_roles;
+lang_roles lang_roles_of(lang_ranges *r, const lang_stage *s);
+
+/* Does e contain a reduction node? Does stage s read tensor t, and how often? */
+bool lang_has_reduction(const lang_program *p, lang_ref e);
+uint32_t lang_reads_of(const lang_program *p, const lang_stage *s, uint32_t tensor);
+/* Every read of tensor t by stage s is at exactly the point being written (same variables, same order): in place is legal. */
+bool lang_reads_at_point(const lang_program *p, const lang_stage *s, uint32_t tensor);
+/* Multiply-accumulates of the program: elements x domain of every sum of products. */
+uint64_t lang_macs(const lang_program *p);
+
+#endif

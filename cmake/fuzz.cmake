@@ -1,0 +1,10 @@
+# tests/fuzz/fuzz_X.c becomes the libFuzzer program fuzz/fuzz_X, linked with the whole library.
+file(GLOB fuzzers CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
+foreach(source IN LISTS fuzzers)
+    cmake_path(GET source STEM name)
+    add_executable(${name} ${source})
+    target_include_directories(${name} PRIVATE src include tests ${BURIN_GENERATED})
+    target_link_libraries(${name} PRIVATE libburin)
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+endforeach()

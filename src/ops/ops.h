@@ -1,0 +1,35 @@
+/* ops.h - face of room `ops`: the operators' definitions, one text file each, and how a graph's node calls its definition.
+ *
+ * Takes nodes of a graph. Gives typed programs. A definition file src/ops/NAME.op holds every overload of operator NAME; files
+ * that begin with an underscore hold shared fn macros and are parsed before the first definition. Definitions are
+ * embedded in the program and parsed on first use. No operator has code of its own in C.
+ */
+#ifndef BURIN_OPS_H
+#define BURIN_OPS_H
+
+#include "lang/lang.h"
+
+typedef struct ops_registry ops_registry;
+ops_registry *ops_registry_new(base_arena *arena);
+
+bool ops_has(ops_registry *r, const char *op); /* by file name: parses nothing */
+size_t ops_count(const ops_registry *r);
+const char *ops_name(const ops_registry *r, size_t i); /* sorted */
+/* The library that holds op (parsed now if it was not). A parse error is our own fault: reported, NULL. */
+const lang_library *ops_library(ops_registry *r, const char *op, base_diags *d);
+/* The definition's text, for documentation. */
+const char *ops_source_text(const ops_registry *r, const char *op);
+
+typedef struct ops_goal {
+    const char *const *names; /* "litert" ... */
+    size_t count;
+} ops_goal;
+
+/* Instantiates node n of graph g: raw program with one input per node input and one output per node output. Constants of the
+ * graph are known contents. Errors name the operator's place (format's word, index, byte). */
+base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n, const ops_goal *goal,
+                            lang_program **out, base_diags *d);
+/* All operators of the model for which no definition exists, or no overload fits: one diagnostic each, all listed. */
+base_status ops_check(base_arena *arena, ops_registry *r, const ir_model *m, const ops_goal *goal, base_diags *d);
+
+#endif

@@ -1,0 +1,43 @@
+/* target.h - face of room `targets`: what every target is.
+ *
+ * Takes a planned module. Gives files, as bytes in memory: the caller checks and writes them. A target is a folder
+ * src/targets/NAME that exports `const target_interface target_NAME`; the build lists the folders.
+ */
+#ifndef BURIN_TARGET_H
+#define BURIN_TARGET_H
+
+#include "plan/plan.h"
+
+typedef struct target_options {
+    const char *layout;  /* "folder" or "single" */
+    bool weights_blob;   /* weights as one file instead of inline */
+    unsigned test_cases; /* --test N: golden cases and a main */
+    const struct target_case *cases; /* test_cases of them: inputs and the outputs that the evaluator computed */
+    const char *plan_check;          /* JSON text for the plan's "check" */
+} target_options;
+
+typedef struct target_case {
+    const void *const *inputs;  /* dense, in graph order */
+    const void *const *outputs;
+    const double *const *bounds; /* float outputs: the allowed difference of each element; NULL entries: integers */
+} target_case;
+
+typedef struct target_files {
+    BASE_VEC(base_output_file) list;
+} target_files;
+
+typedef struct target_interface {
+    const char *name, *description;
+    const char *extension;  /* "-o x.EXT" implies this target; NULL: a folder */
+    bool executable;        /* can be built and run by check */
+    bool needs_plan;        /* false: emit gets a plan only if the model can be planned */
+    base_status (*emit)(base_arena *arena, const plan_module *plan, const ir_model *model, const target_options *o, target_files *out,
+                        base_diags *d);
+} target_interface;
+
+/* generated from the folders, sorted by name */
+extern const target_interface *const target_list[];
+extern const size_t target_count;
+const target_interface *target_find(const char *name);
+
+#endif

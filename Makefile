@@ -7,8 +7,8 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 export BURIN_SHARED ?= $(abspath ../shared)
 
-# $(call build,PRESET): configured when it is not yet, and built
-build = { test -f build/$(1)/build.ninja || cmake --preset $(1) $(if $(V),,>/dev/null); } && cmake --build --preset $(1) -j$(JOBS)
+# $(call build,PRESET): configured when it is not yet or the presets are newer, and built
+build = { test build/$(1)/build.ninja -nt CMakePresets.json || cmake --preset $(1) $(if $(V),,>/dev/null); } && cmake --build --preset $(1) -j$(JOBS)
 # $(call script,NAME): runs scripts/NAME, or says that this tree has none
 script = { test -f scripts/$(1) || { echo "make: this tree has no scripts/$(1)" >&2; exit 1; }; } && sh scripts/$(1)
 

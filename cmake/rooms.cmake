@@ -86,6 +86,7 @@ function(burin_add_room room below)
     add_library(room_${id} OBJECT ${sources})
     target_include_directories(room_${id} PRIVATE src include ${BURIN_GENERATED})
     add_library(roomlib_${id} STATIC $<TARGET_OBJECTS:room_${id}>)
+    set_target_properties(roomlib_${id} PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/rooms)
     set(BURIN_ROOMS ${BURIN_ROOMS} ${room} PARENT_SCOPE)
 endfunction()
 

@@ -1,6 +1,7 @@
 # Tests from the folders. Each becomes a ctest; none is listed here.
 #   tests/ROOM/test_X.c     ROOM.X: cmocka, linked with ROOM and the rooms below it (ROOM may be formats/tflite);
 #                           other .c files of the folder are helpers of its tests; corpus_X.c is the same, label corpus
+#   tests/fuzz/fuzz_X.c     fuzz.X: the fuzzer over the files in tests/fuzz/seeds/X
 #   tests/**/*.py           when one of the first three lines says  # ctest: name=..., labels=a b, timeout=seconds
 #                           (a C test may say the same in its first comment); tests/corpus/* has the label corpus
 # Exit status 77 is "skipped". Tests are given BURIN (the command), BURIN_SOURCE, BURIN_BUILD in the environment.
@@ -76,6 +77,20 @@ foreach(room IN LISTS BURIN_ROOMS)
     burin_link_room(link_${id} ${room} WHOLE)
     add_test(NAME link.${name} COMMAND link_${id})
     set_tests_properties(link.${name} PROPERTIES TIMEOUT 60 ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
+endforeach()
+
+# The fuzzers tests/fuzz/fuzz_X.c as tests fuzz.X: run over tests/fuzz/seeds/X (cmake/fuzz.cmake builds them to search).
+file(GLOB fuzzers CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
+foreach(source IN LISTS fuzzers)
+    cmake_path(GET source STEM stem)
+    string(REGEX REPLACE "^fuzz_" "" name ${stem})
+    file(GLOB seeds CONFIGURE_DEPENDS LIST_DIRECTORIES true tests/fuzz/seeds/${name})
+    add_executable(replay_${name} ${source} tests/fuzz/replay.c)
+    target_include_directories(replay_${name} PRIVATE src include tests ${BURIN_GENERATED})
+    set_target_properties(replay_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+    target_link_libraries(replay_${name} PRIVATE libburin)
+    add_test(NAME fuzz.${name} COMMAND replay_${name} ${seeds})
+    burin_test_properties(fuzz.${name} ${source})
 endforeach()
 
 add_test(NAME layers COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/check_layers.py ${PROJECT_SOURCE_DIR})

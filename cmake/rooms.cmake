@@ -23,7 +23,8 @@ function(burin_subrooms group out)
     set(${out} ${names} PARENT_SCOPE)
 endfunction()
 
-# generated/GROUP/list.h and list.c: PREFIX_list[] holds the TYPE that each sub-folder NAME exports as PREFIX_NAME.
+# generated/GROUP/list.c: defines PREFIX_list and PREFIX_count, which the face GROUP/HEADER declares, from what each
+# sub-folder NAME exports: a TYPE called PREFIX_NAME.
 function(burin_list group type prefix header)
     burin_subrooms(${group} names)
     set(externs "")
@@ -33,20 +34,12 @@ function(burin_list group type prefix header)
         string(APPEND rows "    &${prefix}_${name},\n")
     endforeach()
     list(LENGTH names count)
-    set(note "/* Generated from the folders in src/${group}. */\n")
-    file(CONFIGURE OUTPUT ${BURIN_GENERATED}/${group}/list.h @ONLY CONTENT "${note}#ifndef BURIN_${group}_LIST_H
-#define BURIN_${group}_LIST_H
+    file(CONFIGURE OUTPUT ${BURIN_GENERATED}/${group}/list.c @ONLY CONTENT "/* Generated from the folders in src/${group}. */
 #include \"${group}/${header}\"
-extern const ${type} *const ${prefix}_list[]; /* by name; NULL at the end */
-extern const size_t ${prefix}_list_count;
-#endif
-")
-    file(CONFIGURE OUTPUT ${BURIN_GENERATED}/${group}/list.c @ONLY CONTENT "${note}#include \"${group}/list.h\"
-#include <stddef.h>
 ${externs}const ${type} *const ${prefix}_list[] = {
 ${rows}    NULL,
 };
-const size_t ${prefix}_list_count = ${count};
+const size_t ${prefix}_count = ${count};
 ")
 endfunction()
 

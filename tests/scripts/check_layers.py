@@ -25,7 +25,7 @@ GOOD = {
     "src/plan/plan.h": "",
     "src/targets/target.h": '#include "plan/plan.h"\n',
     "src/targets/c/c.c": '#include "targets/target.h"\n#include "formats/aa/aa.h"\n',
-    "src/compile/compile.c": '#include "formats/list.h"\n#include "targets/list.h"\n',
+    "src/compile/compile.c": '#include "formats/formats.h"\n#include "targets/target.h"\n',
     "src/api/api.c": '#include "burin/burin.h"\n#include "base/base.h"\n',
     "src/cli/main.c": '#include <burin/burin.h>\n#include "cli/table.h"\n',
     "src/cli/table.h": "",

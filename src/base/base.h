@@ -123,6 +123,7 @@ typedef struct base_diag {
     base_severity severity;
     char *file, *path, *message, *line_text; /* line_text: the source line, printable; NULL: none */
     unsigned line, column;
+    unsigned caret; /* 1-based column of the caret in line_text, which is a part of a long line; 0: none */
     uint64_t byte;
     bool has_byte;
 } base_diag;

@@ -7,7 +7,8 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 # -ffp-contract=off: the fixed math words and the evaluator promise the same bits on every machine.
 add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -fvisibility=hidden -ffp-contract=off)
-# Strict C11 hides POSIX (mmap, fsync, mkstemp); the library uses POSIX 2008 and nothing beyond it.
+# Strict C11 hides POSIX (mmap, fsync, mkstemp); the library uses POSIX 2008 and nothing beyond it
+# (but for files without a name, where the system has them: base/file.c).
 add_compile_definitions(_POSIX_C_SOURCE=200809L)
 if(BURIN_WERROR)
     add_compile_options(-Werror)
@@ -15,6 +16,10 @@ endif()
 if(BURIN_SANITIZE)
     add_compile_options(-fsanitize=${BURIN_SANITIZE} -fno-sanitize-recover=all)
     add_link_options(-fsanitize=${BURIN_SANITIZE})
+    if(BURIN_SANITIZE MATCHES "address")
+        # Every piece of an arena is an allocation of its own, so that the sanitizer sees its bounds.
+        add_compile_definitions(BURIN_ARENA_CHECK)
+    endif()
 endif()
 if(BURIN_FUZZ)
     add_compile_options(-fsanitize=fuzzer-no-link)

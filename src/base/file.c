@@ -27,7 +27,8 @@ static base_status io_error(base_diags *d, const char *path, const char *what, i
 }
 
 static void close_fd(void *fd) {
-    if (*(int *)fd >= 0) (void)close(*(int *)fd);
+    if (*(int *)fd >= 0)
+        (void)close(*(int *)fd);
     *(int *)fd = -1;
 }
 
@@ -44,11 +45,15 @@ static base_status read_stream(base_arena *arena, int fd, const char *path, base
     char *buffer = base_alloc(arena, 1 << 16, 1);
     for (;;) {
         const ssize_t n = read(fd, buffer, 1 << 16);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return io_error(d, path, "cannot read", errno);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return io_error(d, path, "cannot read", errno);
         base_putn(&t, buffer, (size_t)n);
-        if (n == 0) break;
-        if ((uint64_t)t.n > UINT32_MAX) return io_error(d, path, "cannot read", EFBIG);
+        if (n == 0)
+            break;
+        if ((uint64_t)t.n > UINT32_MAX)
+            return io_error(d, path, "cannot read", EFBIG);
     }
     out->at = (const uint8_t *)t.at;
     out->size = t.n;
@@ -57,12 +62,16 @@ static base_status read_stream(base_arena *arena, int fd, const char *path, base
 
 static base_status read_open(base_arena *arena, int fd, const char *path, base_file *out, base_diags *d) {
     struct stat st;
-    if (fstat(fd, &st) != 0) return io_error(d, path, "cannot read", errno);
-    if (!S_ISREG(st.st_mode) || st.st_size == 0) return read_stream(arena, fd, path, out, d); /* /proc has size 0 */
-    if ((uint64_t)st.st_size > SIZE_MAX) return io_error(d, path, "cannot read", EFBIG);
+    if (fstat(fd, &st) != 0)
+        return io_error(d, path, "cannot read", errno);
+    if (!S_ISREG(st.st_mode) || st.st_size == 0)
+        return read_stream(arena, fd, path, out, d); /* /proc has size 0 */
+    if ((uint64_t)st.st_size > SIZE_MAX)
+        return io_error(d, path, "cannot read", EFBIG);
     base_file *mapped = BASE_NEW(arena, base_file); /* before the mapping: it may run out of memory */
     void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (at == MAP_FAILED) return read_stream(arena, fd, path, out, d);
+    if (at == MAP_FAILED)
+        return read_stream(arena, fd, path, out, d);
     *mapped = (base_file){.at = at, .size = (size_t)st.st_size};
     base_defer(arena, unmap, mapped);
     *out = *mapped;
@@ -74,7 +83,8 @@ base_status base_file_read(base_arena *arena, const char *path, base_file *out, 
     *fd = -1;
     base_defer(arena, close_fd, fd);
     *fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (*fd < 0) return io_error(d, path, "cannot open", errno);
+    if (*fd < 0)
+        return io_error(d, path, "cannot open", errno);
     const base_status status = read_open(arena, *fd, path, out, d);
     close_fd(fd);
     return status;
@@ -83,42 +93,47 @@ base_status base_file_read(base_arena *arena, const char *path, base_file *out, 
 /* ---- one output on its way ---- */
 
 typedef struct output {
-    const char *path;    /* as the caller named it, for messages */
-    char *target;        /* where it goes: path, or what the link at path points to */
-    char *folder;        /* target's */
-    char *temporary;     /* a name in folder that is ours */
-    char *saved;         /* another, for the old file while it can still come back */
-    int fd;              /* open while the file has no name; -1 */
-    bool named;          /* temporary exists */
-    bool has_saved;      /* saved exists */
-    bool renamed;        /* target is the new file */
-    bool existed;        /* target was there before */
-    mode_t mode;         /* of the old file */
+    const char *path; /* as the caller named it, for messages */
+    char *target;     /* where it goes: path, or what the link at path points to */
+    char *folder;     /* target's */
+    char *temporary;  /* a name in folder that is ours */
+    char *saved;      /* another, for the old file while it can still come back */
+    int fd;           /* open while the file has no name; -1 */
+    bool named;       /* temporary exists */
+    bool has_saved;   /* saved exists */
+    bool renamed;     /* target is the new file */
+    bool existed;     /* target was there before */
+    mode_t mode;      /* of the old file */
 } output;
 
 /* Takes back whatever of the output is not final. Deferred, so that running out of memory leaves nothing either. */
 static void undo(void *argument) {
     output *o = argument;
     close_fd(&o->fd);
-    if (o->named) (void)unlink(o->temporary);
+    if (o->named)
+        (void)unlink(o->temporary);
     if (o->renamed && o->has_saved) {
-        if (rename(o->saved, o->target) == 0) o->has_saved = false;
+        if (rename(o->saved, o->target) == 0)
+            o->has_saved = false;
     } else if (o->renamed && !o->existed) {
         (void)unlink(o->target);
     }
-    if (o->has_saved) (void)unlink(o->saved);
+    if (o->has_saved)
+        (void)unlink(o->saved);
     o->named = o->renamed = o->has_saved = false;
 }
 
 /* After the last rename nothing can fail: let the new files stand. */
 static void keep(output *o) {
-    if (o->has_saved) (void)unlink(o->saved);
+    if (o->has_saved)
+        (void)unlink(o->saved);
     o->named = o->renamed = o->has_saved = false;
 }
 
 static void sync_folder(const char *folder) {
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return;
+    if (fd < 0)
+        return;
     (void)fsync(fd); /* some file systems cannot; the rename itself stands */
     (void)close(fd);
 }
@@ -126,8 +141,10 @@ static void sync_folder(const char *folder) {
 static int write_all(int fd, const uint8_t *bytes, size_t n) {
     while (n) {
         const ssize_t wrote = write(fd, bytes, n < (1u << 30) ? n : (1u << 30));
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) return errno;
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote < 0)
+            return errno;
         bytes += wrote;
         n -= (size_t)wrote;
     }
@@ -154,7 +171,8 @@ static char *follow_links(base_arena *arena, const char *path) {
     for (int depth = 0; depth < 40; depth++) {
         char link_text[4096];
         const ssize_t n = readlink(target, link_text, sizeof link_text - 1);
-        if (n <= 0) break;
+        if (n <= 0)
+            break;
         link_text[n] = '\0';
         target = link_text[0] == '/' ? base_strdup(arena, link_text)
                                      : base_printf(arena, "%s%s", folder_of(arena, target), link_text);
@@ -182,9 +200,12 @@ static base_status look(output *o, bool force, bool *device, base_diags *d) {
     if (lstat(o->path, &st) != 0) {
         return errno == ENOENT ? BASE_OK : io_error(d, o->path, "cannot write", errno);
     }
-    if (!force) return base_error(d, &place, "exists already and is kept (force replaces it)");
-    if (stat(o->path, &st) != 0) return BASE_OK; /* a link to nothing: the file it names is made */
-    if (S_ISDIR(st.st_mode)) return io_error(d, o->path, "cannot write", EISDIR);
+    if (!force)
+        return base_error(d, &place, "exists already and is kept (force replaces it)");
+    if (stat(o->path, &st) != 0)
+        return BASE_OK; /* a link to nothing: the file it names is made */
+    if (S_ISDIR(st.st_mode))
+        return io_error(d, o->path, "cannot write", EISDIR);
     *device = !S_ISREG(st.st_mode);
     o->existed = true;
     o->mode = st.st_mode & 07777;
@@ -201,10 +222,13 @@ static base_status write_beside(output *o, const uint8_t *bytes, size_t n, base_
         o->fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         o->named = o->fd >= 0;
     }
-    if (o->fd < 0) return io_error(d, o->path, "cannot write", errno);
+    if (o->fd < 0)
+        return io_error(d, o->path, "cannot write", errno);
     int error = write_all(o->fd, bytes, n);
-    if (!error && o->existed && fchmod(o->fd, o->mode) != 0) error = errno;
-    if (!error && fsync(o->fd) != 0 && errno != EINVAL && errno != EROFS) error = errno;
+    if (!error && o->existed && fchmod(o->fd, o->mode) != 0)
+        error = errno;
+    if (!error && fsync(o->fd) != 0 && errno != EINVAL && errno != EROFS)
+        error = errno;
     return error ? io_error(d, o->path, "cannot write", error) : BASE_OK;
 }
 
@@ -233,13 +257,15 @@ static base_status place_file(output *o, bool force, base_diags *d) {
             o->named = false;
             return BASE_OK;
         }
-        if (errno == EEXIST) return base_error(d, &place, "exists already and is kept (force replaces it)");
+        if (errno == EEXIST)
+            return base_error(d, &place, "exists already and is kept (force replaces it)");
         /* a file system without links: rename below */
     } else if (o->existed) {
         (void)unlink(o->saved);
         o->has_saved = link(o->target, o->saved) == 0;
     }
-    if (rename(o->temporary, o->target) != 0) return io_error(d, o->path, "cannot write", errno);
+    if (rename(o->temporary, o->target) != 0)
+        return io_error(d, o->path, "cannot write", errno);
     o->named = false;
     o->renamed = true;
     return BASE_OK;
@@ -247,9 +273,11 @@ static base_status place_file(output *o, bool force, base_diags *d) {
 
 static base_status write_device(const char *path, const void *bytes, size_t n, base_diags *d) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return io_error(d, path, "cannot write", errno);
+    if (fd < 0)
+        return io_error(d, path, "cannot write", errno);
     int error = write_all(fd, bytes, n);
-    if (close(fd) != 0 && !error) error = errno;
+    if (close(fd) != 0 && !error)
+        error = errno;
     return error ? io_error(d, path, "cannot write", error) : BASE_OK;
 }
 
@@ -260,10 +288,14 @@ base_status base_file_write(base_arena *arena, const char *path, const void *byt
     output *o = output_new(arena, path);
     bool device = false;
     base_status status = look(o, force, &device, d);
-    if (status == BASE_OK && device) return write_device(path, bytes, n, d);
-    if (status == BASE_OK) status = write_beside(o, bytes, n, d);
-    if (status == BASE_OK) status = give_name(o, d);
-    if (status == BASE_OK) status = place_file(o, force, d);
+    if (status == BASE_OK && device)
+        return write_device(path, bytes, n, d);
+    if (status == BASE_OK)
+        status = write_beside(o, bytes, n, d);
+    if (status == BASE_OK)
+        status = give_name(o, d);
+    if (status == BASE_OK)
+        status = place_file(o, force, d);
     if (status != BASE_OK) {
         undo(o);
         return status;
@@ -280,13 +312,15 @@ typedef struct made {
 
 static void remove_made(void *argument) {
     made *m = argument;
-    while (m->paths.n) (void)rmdir(m->paths.at[--m->paths.n]);
+    while (m->paths.n)
+        (void)rmdir(m->paths.at[--m->paths.n]);
 }
 
 /* Makes the folder and those above it. */
 static base_status make_folder(base_arena *arena, const char *path, made *m, base_diags *d) {
     for (size_t i = 1; path[0]; i++) {
-        if (path[i] != '/' && path[i] != '\0') continue;
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
         char *prefix = base_strndup(arena, path, i);
         char **slot = BASE_PUSH(arena, &m->paths); /* before mkdir: it may run out of memory */
         *slot = prefix;
@@ -294,21 +328,27 @@ static base_status make_folder(base_arena *arena, const char *path, made *m, bas
             m->paths.n--;
             struct stat st;
             const int error = errno;
-            if (error != EEXIST) return io_error(d, prefix, "cannot make the folder", error);
-            if (stat(prefix, &st) != 0 || !S_ISDIR(st.st_mode)) return io_error(d, prefix, "cannot write into", ENOTDIR);
+            if (error != EEXIST)
+                return io_error(d, prefix, "cannot make the folder", error);
+            if (stat(prefix, &st) != 0 || !S_ISDIR(st.st_mode))
+                return io_error(d, prefix, "cannot write into", ENOTDIR);
         }
-        if (path[i] == '\0') break;
+        if (path[i] == '\0')
+            break;
     }
     return BASE_OK;
 }
 
 /* Whether a name stays inside its folder. */
 static bool is_inside(const char *name) {
-    if (!name[0] || name[0] == '/') return false;
+    if (!name[0] || name[0] == '/')
+        return false;
     for (const char *part = name;;) {
         const size_t n = strcspn(part, "/");
-        if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.')) return false;
-        if (!part[n]) return true;
+        if (n == 0 || (n == 1 && part[0] == '.') || (n == 2 && part[0] == '.' && part[1] == '.'))
+            return false;
+        if (!part[n])
+            return true;
         part += n + 1;
     }
 }
@@ -327,14 +367,18 @@ static base_status write_several(base_arena *arena, const char *folder, const ba
         bool device = false;
         outputs[i] = output_new(arena, path);
         status = look(outputs[i], force, &device, d);
-        if (status == BASE_OK && device) status = io_error(d, path, "cannot write", EINVAL);
+        if (status == BASE_OK && device)
+            status = io_error(d, path, "cannot write", EINVAL);
     }
     for (size_t i = 0; i < n && status == BASE_OK; i++) {
         status = make_folder(arena, outputs[i]->folder, m, d);
-        if (status == BASE_OK) status = write_beside(outputs[i], files[i].bytes, files[i].size, d);
+        if (status == BASE_OK)
+            status = write_beside(outputs[i], files[i].bytes, files[i].size, d);
     }
-    for (size_t i = 0; i < n && status == BASE_OK; i++) status = give_name(outputs[i], d);
-    for (size_t i = 0; i < n && status == BASE_OK; i++) status = place_file(outputs[i], force, d);
+    for (size_t i = 0; i < n && status == BASE_OK; i++)
+        status = give_name(outputs[i], d);
+    for (size_t i = 0; i < n && status == BASE_OK; i++)
+        status = place_file(outputs[i], force, d);
     return status;
 }
 
@@ -346,13 +390,16 @@ base_status base_files_write(base_arena *arena, const char *folder, const base_o
     const base_status status = write_several(arena, folder, files, n, force, outputs, m, d);
     if (status != BASE_OK) {
         for (size_t i = n; i-- > 0;) {
-            if (outputs[i]) undo(outputs[i]);
+            if (outputs[i])
+                undo(outputs[i]);
         }
         remove_made(m);
         return status;
     }
     m->paths.n = 0;
-    for (size_t i = 0; i < n; i++) keep(outputs[i]);
-    for (size_t i = 0; i < n; i++) sync_folder(outputs[i]->folder[0] ? outputs[i]->folder : ".");
+    for (size_t i = 0; i < n; i++)
+        keep(outputs[i]);
+    for (size_t i = 0; i < n; i++)
+        sync_folder(outputs[i]->folder[0] ? outputs[i]->folder : ".");
     return BASE_OK;
 }

@@ -18,13 +18,15 @@ typedef struct entry {
 struct base_map {
     base_arena *arena;
     BASE_VEC(entry *) entries;
-    size_t *slots; /* index of the entry plus 1; 0: free */
+    size_t *slots;     /* index of the entry plus 1; 0: free */
     size_t slot_count; /* a power of two, or 0 */
 };
 
 /* ---- SipHash-1-3 with the key (seed, 0) ---- */
 
-static uint64_t rotate(uint64_t v, unsigned by) { return v << by | v >> (64 - by); }
+static uint64_t rotate(uint64_t v, unsigned by) {
+    return v << by | v >> (64 - by);
+}
 
 static void sip_round(uint64_t v[4]) {
     v[0] += v[1];
@@ -57,7 +59,8 @@ uint64_t base_hash(const void *bytes, size_t n, uint64_t seed) {
     sip_round(v);
     v[0] ^= word;
     v[2] ^= 0xff;
-    for (int i = 0; i < 3; i++) sip_round(v);
+    for (int i = 0; i < 3; i++)
+        sip_round(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
@@ -77,14 +80,17 @@ static uint64_t hash_of(const base_map *map, const void *key, size_t n) {
 static size_t find_slot(const base_map *map, const void *key, size_t n, uint64_t hash) {
     const size_t mask = map->slot_count - 1;
     for (size_t i = (size_t)hash & mask;; i = (i + 1) & mask) {
-        if (!map->slots[i]) return i;
+        if (!map->slots[i])
+            return i;
         const entry *e = map->entries.at[map->slots[i] - 1];
-        if (e->hash == hash && e->n == n && (n == 0 || memcmp(e->key, key, n) == 0)) return i;
+        if (e->hash == hash && e->n == n && (n == 0 || memcmp(e->key, key, n) == 0))
+            return i;
     }
 }
 
 uint64_t *base_map_get(const base_map *map, const void *key, size_t n) {
-    if (!map->slot_count) return NULL;
+    if (!map->slot_count)
+        return NULL;
     const size_t slot = map->slots[find_slot(map, key, n, hash_of(map, key, n))];
     return slot ? &map->entries.at[slot - 1]->value : NULL;
 }
@@ -94,7 +100,8 @@ static void rehash(base_map *map) {
     size_t *slots = BASE_NEWS(map->arena, size_t, count);
     for (size_t k = 0; k < map->entries.n; k++) {
         size_t i = (size_t)map->entries.at[k]->hash & (count - 1);
-        while (slots[i]) i = (i + 1) & (count - 1);
+        while (slots[i])
+            i = (i + 1) & (count - 1);
         slots[i] = k + 1;
     }
     map->slots = slots;
@@ -102,26 +109,34 @@ static void rehash(base_map *map) {
 }
 
 uint64_t *base_map_put(base_map *map, const void *key, size_t n, bool *was_new) {
-    if (map->entries.n >= map->slot_count / 2) rehash(map);
+    if (map->entries.n >= map->slot_count / 2)
+        rehash(map);
     const uint64_t hash = hash_of(map, key, n);
     const size_t slot = find_slot(map, key, n, hash);
-    if (was_new) *was_new = !map->slots[slot];
-    if (map->slots[slot]) return &map->entries.at[map->slots[slot] - 1]->value;
+    if (was_new)
+        *was_new = !map->slots[slot];
+    if (map->slots[slot])
+        return &map->entries.at[map->slots[slot] - 1]->value;
 
     entry *e = base_alloc(map->arena, 1, sizeof *e + n + 1);
     e->hash = hash;
     e->n = n;
-    if (n) memcpy(e->key, key, n);
+    if (n)
+        memcpy(e->key, key, n);
     *BASE_PUSH(map->arena, &map->entries) = e;
     map->slots[slot] = map->entries.n;
     return &e->value;
 }
 
-size_t base_map_count(const base_map *map) { return map->entries.n; }
+size_t base_map_count(const base_map *map) {
+    return map->entries.n;
+}
 
 const void *base_map_key(const base_map *map, size_t i, size_t *n, uint64_t **value) {
     entry *e = map->entries.at[i];
-    if (n) *n = e->n;
-    if (value) *value = &e->value;
+    if (n)
+        *n = e->n;
+    if (value)
+        *value = &e->value;
     return e->key;
 }

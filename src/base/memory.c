@@ -47,17 +47,23 @@ struct base_arena {
     deferred *deferred;
 };
 
-static size_t align_up(size_t n) { return (n + (ALIGN - 1)) & ~(size_t)(ALIGN - 1); }
+static size_t align_up(size_t n) {
+    return (n + (ALIGN - 1)) & ~(size_t)(ALIGN - 1);
+}
 
 /* ---- blocks from the callback ---- */
 
 static void *raw_new(base_memory *memory, size_t size) {
-    if (memory->limit && (memory->in_use > memory->limit || size > memory->limit - memory->in_use)) return NULL;
-    if (size > SIZE_MAX - memory->in_use) return NULL;
+    if (memory->limit && (memory->in_use > memory->limit || size > memory->limit - memory->in_use))
+        return NULL;
+    if (size > SIZE_MAX - memory->in_use)
+        return NULL;
     void *raw = memory->realloc ? memory->realloc(memory->user, NULL, 0, size) : malloc(size);
-    if (!raw) return NULL;
+    if (!raw)
+        return NULL;
     memory->in_use += size;
-    if (memory->in_use > memory->peak) memory->peak = memory->in_use;
+    if (memory->in_use > memory->peak)
+        memory->peak = memory->in_use;
     return raw;
 }
 
@@ -81,9 +87,11 @@ static size_t slack(const base_memory *memory) {
 static block *block_new(base_memory *memory, size_t size) {
     const size_t header = align_up(sizeof(block));
     const size_t extra = header + slack(memory);
-    if (size > SIZE_MAX - extra) return NULL;
+    if (size > SIZE_MAX - extra)
+        return NULL;
     uint8_t *raw = raw_new(memory, size + extra);
-    if (!raw) return NULL;
+    if (!raw)
+        return NULL;
     const size_t misaligned = (size_t)((uintptr_t)raw % ALIGN);
     uint8_t *data = raw + header + (misaligned ? ALIGN - misaligned : 0);
     block *b = (block *)(void *)(data - sizeof(block));
@@ -91,12 +99,15 @@ static block *block_new(base_memory *memory, size_t size) {
     return b;
 }
 
-static uint8_t *block_data(block *b) { return (uint8_t *)b + sizeof(block); }
+static uint8_t *block_data(block *b) {
+    return (uint8_t *)b + sizeof(block);
+}
 
 static void push(block **list, block *b) {
     b->next = *list;
     b->previous = NULL;
-    if (*list) (*list)->previous = b;
+    if (*list)
+        (*list)->previous = b;
     *list = b;
 }
 
@@ -106,7 +117,8 @@ static void remove_own(base_arena *arena, block *b) {
     } else {
         arena->own = b->next;
     }
-    if (b->next) b->next->previous = b->previous;
+    if (b->next)
+        b->next->previous = b->previous;
     raw_free(arena->memory, b->raw, b->raw_size);
 }
 
@@ -142,13 +154,15 @@ static _Noreturn void out_of_memory(base_memory *memory) {
 
 base_arena *base_arena_new(base_memory *memory) {
     base_arena *arena = raw_new(memory, sizeof *arena);
-    if (!arena) out_of_memory(memory);
+    if (!arena)
+        out_of_memory(memory);
     *arena = (base_arena){.memory = memory, .next_block = FIRST_BLOCK};
     return arena;
 }
 
 void base_arena_free(base_arena *arena) {
-    if (!arena) return;
+    if (!arena)
+        return;
     while (arena->deferred) {
         deferred *d = arena->deferred;
         arena->deferred = d->next;
@@ -160,13 +174,16 @@ void base_arena_free(base_arena *arena) {
     raw_free(memory, arena, sizeof *arena);
 }
 
-base_memory *base_arena_memory(const base_arena *arena) { return arena->memory; }
+base_memory *base_arena_memory(const base_arena *arena) {
+    return arena->memory;
+}
 
 /* Not zeroed; NULL when out of memory. */
 static uint8_t *piece_new(base_arena *arena, size_t size) {
     if (is_own(size)) {
         block *b = block_new(arena->memory, size);
-        if (!b) return NULL;
+        if (!b)
+            return NULL;
         push(&arena->own, b);
         return block_data(b);
     }
@@ -174,9 +191,11 @@ static uint8_t *piece_new(base_arena *arena, size_t size) {
     if (!arena->shared || padded > arena->shared->size - arena->shared->used) {
         const size_t room = padded > arena->next_block ? padded : arena->next_block;
         block *b = block_new(arena->memory, room);
-        if (!b) return NULL;
+        if (!b)
+            return NULL;
         push(&arena->shared, b);
-        if (arena->next_block < LAST_BLOCK) arena->next_block *= 2;
+        if (arena->next_block < LAST_BLOCK)
+            arena->next_block *= 2;
     }
     uint8_t *piece = block_data(arena->shared) + arena->shared->used;
     arena->shared->used += padded;
@@ -184,44 +203,55 @@ static uint8_t *piece_new(base_arena *arena, size_t size) {
 }
 
 void *base_alloc(base_arena *arena, size_t count, size_t size) {
-    if (size && count > SIZE_MAX / size) out_of_memory(arena->memory);
+    if (size && count > SIZE_MAX / size)
+        out_of_memory(arena->memory);
     uint8_t *piece = piece_new(arena, count * size);
-    if (!piece) out_of_memory(arena->memory);
+    if (!piece)
+        out_of_memory(arena->memory);
     memset(piece, 0, count * size);
     return piece;
 }
 
 /* Extends the newest piece of the shared block where it stands; false: it is not that, or there is no room. */
 static bool extend(base_arena *arena, uint8_t *p, size_t old, size_t size) {
-    if (is_own(old) || is_own(size) || !arena->shared) return false;
+    if (is_own(old) || is_own(size) || !arena->shared)
+        return false;
     block *b = arena->shared;
     const size_t old_padded = old ? align_up(old) : ALIGN;
-    if (b->used < old_padded || p != block_data(b) + (b->used - old_padded)) return false;
+    if (b->used < old_padded || p != block_data(b) + (b->used - old_padded))
+        return false;
     const size_t start = b->used - old_padded;
-    if (align_up(size) > b->size - start) return false;
+    if (align_up(size) > b->size - start)
+        return false;
     b->used = start + align_up(size);
     return true;
 }
 
 void *base_grow(base_arena *arena, void *p, size_t old_count, size_t count, size_t size) {
-    if (!p || count <= old_count) return p ? p : base_alloc(arena, count, size);
-    if (size && count > SIZE_MAX / size) out_of_memory(arena->memory);
+    if (!p || count <= old_count)
+        return p ? p : base_alloc(arena, count, size);
+    if (size && count > SIZE_MAX / size)
+        out_of_memory(arena->memory);
     const size_t old = old_count * size, bytes = count * size;
-    if (bytes == old) return p;
+    if (bytes == old)
+        return p;
     if (extend(arena, p, old, bytes)) {
         memset((uint8_t *)p + old, 0, bytes - old);
         return p;
     }
     uint8_t *grown = piece_new(arena, bytes);
-    if (!grown) out_of_memory(arena->memory);
+    if (!grown)
+        out_of_memory(arena->memory);
     memcpy(grown, p, old);
     memset(grown + old, 0, bytes - old);
-    if (is_own(old)) remove_own(arena, (block *)(void *)((uint8_t *)p - sizeof(block)));
+    if (is_own(old))
+        remove_own(arena, (block *)(void *)((uint8_t *)p - sizeof(block)));
     return grown;
 }
 
 void *base_vec_grow(base_arena *arena, void *at, size_t cap, size_t size) {
-    if (cap > SIZE_MAX / 2) out_of_memory(arena->memory);
+    if (cap > SIZE_MAX / 2)
+        out_of_memory(arena->memory);
     return base_grow(arena, at, cap, cap ? 2 * cap : 8, size);
 }
 

@@ -23,7 +23,8 @@ typedef struct big {
 
 static void big_set(big *b, uint64_t v) {
     b->n = 0;
-    for (; v; v >>= 32) b->limb[b->n++] = (uint32_t)v;
+    for (; v; v >>= 32)
+        b->limb[b->n++] = (uint32_t)v;
 }
 
 /* b = b * factor + add */
@@ -41,15 +42,19 @@ static void big_mul(big *b, uint32_t factor, uint32_t add) {
 }
 
 static void big_mul_pow10(big *b, unsigned exponent) {
-    for (; exponent >= 9; exponent -= 9) big_mul(b, 1000000000u, 0);
+    for (; exponent >= 9; exponent -= 9)
+        big_mul(b, 1000000000u, 0);
     uint32_t rest = 1;
-    while (exponent--) rest *= 10;
-    if (rest > 1) big_mul(b, rest, 0);
+    while (exponent--)
+        rest *= 10;
+    if (rest > 1)
+        big_mul(b, rest, 0);
 }
 
 static void big_shift(big *b, unsigned by) {
     const unsigned limbs = by / 32, bits = by % 32;
-    if (!b->n || !by) return;
+    if (!b->n || !by)
+        return;
     assert(b->n + limbs + 1 <= LIMBS);
     b->limb[b->n] = 0;
     for (unsigned i = b->n + 1; i-- > 0;) {
@@ -58,15 +63,20 @@ static void big_shift(big *b, unsigned by) {
     }
     memset(b->limb, 0, limbs * sizeof b->limb[0]);
     b->n += limbs + 1;
-    if (!b->limb[b->n - 1]) b->n--;
+    if (!b->limb[b->n - 1])
+        b->n--;
 }
 
-static unsigned big_bits(const big *b) { return b->n ? 32 * b->n - base_clz(b->limb[b->n - 1], 32) : 0; }
+static unsigned big_bits(const big *b) {
+    return b->n ? 32 * b->n - base_clz(b->limb[b->n - 1], 32) : 0;
+}
 
 static int big_compare(const big *a, const big *b) {
-    if (a->n != b->n) return a->n < b->n ? -1 : 1;
+    if (a->n != b->n)
+        return a->n < b->n ? -1 : 1;
     for (unsigned i = a->n; i-- > 0;) {
-        if (a->limb[i] != b->limb[i]) return a->limb[i] < b->limb[i] ? -1 : 1;
+        if (a->limb[i] != b->limb[i])
+            return a->limb[i] < b->limb[i] ? -1 : 1;
     }
     return 0;
 }
@@ -94,7 +104,8 @@ static void big_sub(big *a, const big *b) {
         borrow = a->limb[i] < take;
         a->limb[i] = (uint32_t)(a->limb[i] - take);
     }
-    while (a->n && !a->limb[a->n - 1]) a->n--;
+    while (a->n && !a->limb[a->n - 1])
+        a->n--;
 }
 
 /* ---- bits of floats ---- */
@@ -171,7 +182,8 @@ static void digits_big(const binary *b, decimal *d) {
         big_mul(&v.above, 10, 0);
         big_mul(&v.below, 10, 0);
         unsigned digit = 0;
-        for (; big_compare(&v.r, &v.s) >= 0; digit++) big_sub(&v.r, &v.s);
+        for (; big_compare(&v.r, &v.s) >= 0; digit++)
+            big_sub(&v.r, &v.s);
         const bool low = big_compare(&v.r, &v.below) < (even ? 1 : 0);
         const bool high = big_compare_sum(&v.r, &v.above, &v.s) >= (even ? 0 : 1);
         if (low || high) {
@@ -185,16 +197,19 @@ static void digits_big(const binary *b, decimal *d) {
 
 /* The same in 64 bits; false, and nothing done, when they do not suffice. */
 static bool digits_small(const binary *b, decimal *d) {
-    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
-                                      10000000000u, 100000000000u, 1000000000000u};
+    static const uint64_t powers[] = {
+        1,        10,        100,        1000,         10000,         100000,        1000000,
+        10000000, 100000000, 1000000000, 10000000000u, 100000000000u, 1000000000000u};
     const bool even = b->m % 2 == 0;
     const unsigned twice = b->lowest_of_binade ? 2 : 1;
     const int width = 64 - (int)base_clz(b->m, 64), top = width - 1 + b->e;
     int point = floor_log10_pow2(top);
-    if (b->e > 0 || b->e < -55 || point > 12 || point < -12) return false;
+    if (b->e > 0 || b->e < -55 || point > 12 || point < -12)
+        return false;
     /* s grows by 10 at most once, and r + above stays below 20 * s */
     const unsigned s_bits = (unsigned)(-b->e) + twice + (point > 0 ? (unsigned)((point * 10) / 3 + 1) : 0);
-    if (s_bits > 56) return false;
+    if (s_bits > 56)
+        return false;
     uint64_t r = b->m << twice, s = (uint64_t)1 << ((unsigned)(-b->e) + twice);
     uint64_t above = (uint64_t)1 << (twice - 1), below = 1;
     if (point >= 0) {
@@ -228,7 +243,8 @@ static bool digits_small(const binary *b, decimal *d) {
 
 /* Always with a point or an exponent, so that C, JSON and our own languages read a float. */
 static void put_decimal(base_text *t, bool negative, const decimal *d) {
-    if (negative) base_puts(t, "-");
+    if (negative)
+        base_puts(t, "-");
     const int n = (int)d->n;
     if (d->point > 16 || d->point < -3) {
         base_putn(t, d->digits, 1);
@@ -268,7 +284,8 @@ static void put_bits(base_text *t, uint64_t magnitude, bool negative, unsigned s
             b.lowest_of_binade = !fraction && exponent > 1;
         }
         decimal d = {.n = 0};
-        if (!digits_small(&b, &d)) digits_big(&b, &d);
+        if (!digits_small(&b, &d))
+            digits_big(&b, &d);
         put_decimal(t, negative, &d);
     }
 }
@@ -295,32 +312,41 @@ void base_put_float32(base_text *t, float v) {
 
 /* m * 2^e, m's lowest bit also standing for everything below it, rounded to nearest even. */
 static double assemble(uint64_t m, int64_t e) {
-    if (!m) return 0;
+    if (!m)
+        return 0;
     const unsigned lead = base_clz(m, 64);
     m <<= lead;
     e -= (int64_t)lead;
     int64_t exponent = e + 63 + 1023;
-    if (exponent > 2046) return double_of((uint64_t)2047 << 52);
+    if (exponent > 2046)
+        return double_of((uint64_t)2047 << 52);
     unsigned drop = 11;
     if (exponent < 1) {
-        if (exponent < -52) return 0;
+        if (exponent < -52)
+            return 0;
         drop += (unsigned)(1 - exponent);
         exponent = 0;
     }
     /* drop is at most 64 */
     uint64_t kept = drop < 64 ? m >> drop : 0;
     const uint64_t rest = drop < 64 ? m << (64 - drop) : m, half = (uint64_t)1 << 63;
-    if (rest > half || (rest == half && (kept & 1))) kept++;
+    if (rest > half || (rest == half && (kept & 1)))
+        kept++;
     /* the leading one adds 1 to the exponent; a carry out of the fraction does too */
     return double_of(exponent ? (((uint64_t)exponent - 1) << 52) + kept : kept);
 }
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
 
 static int hex_digit(char c) {
-    if (is_digit(c)) return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    if (is_digit(c))
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
     return -1;
 }
 
@@ -328,11 +354,14 @@ static int hex_digit(char c) {
 static int64_t read_exponent(const char **s) {
     const char *p = *s + 1;
     const bool negative = *p == '-';
-    if (*p == '-' || *p == '+') p++;
-    if (!is_digit(*p)) return 0;
+    if (*p == '-' || *p == '+')
+        p++;
+    if (!is_digit(*p))
+        return 0;
     int64_t e = 0;
     for (; is_digit(*p); p++) {
-        if (e < (int64_t)1 << 40) e = 10 * e + (*p - '0');
+        if (e < (int64_t)1 << 40)
+            e = 10 * e + (*p - '0');
     }
     *s = p;
     return negative ? -e : e;
@@ -350,18 +379,23 @@ static bool read_hex(const char **s, double *v) {
             point = true;
             continue;
         }
-        if (digit < 0) break;
+        if (digit < 0)
+            break;
         any = true;
         if (m >> 59) {
             m |= digit != 0; /* sticky: far below the last bit kept */
-            if (!point) e += 4;
+            if (!point)
+                e += 4;
         } else {
             m = m << 4 | (uint64_t)digit;
-            if (point) e -= 4;
+            if (point)
+                e -= 4;
         }
     }
-    if (!any) return false;
-    if (*p == 'p' || *p == 'P') e += read_exponent(&p);
+    if (!any)
+        return false;
+    if (*p == 'p' || *p == 'P')
+        e += read_exponent(&p);
     *v = assemble(m, e);
     *s = p;
     return true;
@@ -377,8 +411,10 @@ typedef struct number {
 static double number_exact(const number *d) {
     /* between 10^(magnitude - 1) and 10^magnitude */
     const int64_t magnitude = d->exponent + (int64_t)d->n;
-    if (magnitude > 310) return double_of((uint64_t)2047 << 52);
-    if (magnitude < -324) return 0;
+    if (magnitude > 310)
+        return double_of((uint64_t)2047 << 52);
+    if (magnitude < -324)
+        return 0;
     big value, divisor;
     big_set(&value, 0);
     big_set(&divisor, 1);
@@ -411,12 +447,13 @@ static double number_exact(const number *d) {
 
 static double number_value(const number *d) {
 #if FLT_EVAL_METHOD == 0
-    static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     /* both operands are exact, so that one operation rounds once */
     if (d->n <= 15 && d->exponent >= -22 && d->exponent <= 22) {
         uint64_t m = 0;
-        for (unsigned i = 0; i < d->n; i++) m = 10 * m + d->digits[i];
+        for (unsigned i = 0; i < d->n; i++)
+            m = 10 * m + d->digits[i];
         return d->exponent < 0 ? (double)m / powers[-d->exponent] : (double)m * powers[d->exponent];
     }
 #endif
@@ -434,22 +471,28 @@ static bool read_decimal(const char **s, double *v) {
             point = true;
             continue;
         }
-        if (!is_digit(*p)) break;
+        if (!is_digit(*p))
+            break;
         any = true;
         if (d.n < MAX_DIGITS) {
-            if (d.n || *p != '0') d.digits[d.n++] = (uint8_t)(*p - '0');
-            if (point) d.exponent--;
+            if (d.n || *p != '0')
+                d.digits[d.n++] = (uint8_t)(*p - '0');
+            if (point)
+                d.exponent--;
         } else {
             more = more || *p != '0';
-            if (!point) d.exponent++;
+            if (!point)
+                d.exponent++;
         }
     }
-    if (!any) return false;
+    if (!any)
+        return false;
     if (more) {
         d.digits[d.n++] = 1;
         d.exponent--;
     }
-    if (*p == 'e' || *p == 'E') d.exponent += read_exponent(&p);
+    if (*p == 'e' || *p == 'E')
+        d.exponent += read_exponent(&p);
     *v = number_value(&d);
     *s = p;
     return true;
@@ -458,9 +501,11 @@ static bool read_decimal(const char **s, double *v) {
 /* The word at s, which no letter, digit or underscore may follow. */
 static bool read_word(const char **s, const char *word) {
     const size_t n = strlen(word);
-    if (strncmp(*s, word, n) != 0) return false;
+    if (strncmp(*s, word, n) != 0)
+        return false;
     const char next = (*s)[n];
-    if (hex_digit(next) >= 0 || (next >= 'g' && next <= 'z') || (next >= 'G' && next <= 'Z') || next == '_') return false;
+    if (hex_digit(next) >= 0 || (next >= 'g' && next <= 'z') || (next >= 'G' && next <= 'Z') || next == '_')
+        return false;
     *s += n;
     return true;
 }
@@ -469,7 +514,8 @@ bool base_parse_float(const char *s, const char **end, double *v) {
     const char *p = s;
     const bool negative = *p == '-';
     double magnitude = 0;
-    if (*p == '-' || *p == '+') p++;
+    if (*p == '-' || *p == '+')
+        p++;
     const char *hex = p + 2;
     if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X') && read_hex(&hex, &magnitude)) {
         p = hex;
@@ -480,7 +526,8 @@ bool base_parse_float(const char *s, const char **end, double *v) {
     } else if (!read_decimal(&p, &magnitude)) {
         return false;
     }
-    if (end) *end = p;
+    if (end)
+        *end = p;
     *v = negative ? double_of(bits_of(magnitude) | (uint64_t)1 << 63) : magnitude;
     return true;
 }

@@ -10,20 +10,25 @@
 #include <string.h>
 
 char *base_strndup(base_arena *arena, const char *s, size_t n) {
-    if (n == SIZE_MAX) n--; /* no such string; the allocation fails */
+    if (n == SIZE_MAX)
+        n--; /* no such string; the allocation fails */
     char *copy = base_alloc(arena, n + 1, 1);
-    if (n) memcpy(copy, s, n);
+    if (n)
+        memcpy(copy, s, n);
     return copy;
 }
 
-char *base_strdup(base_arena *arena, const char *s) { return base_strndup(arena, s, strlen(s)); }
+char *base_strdup(base_arena *arena, const char *s) {
+    return base_strndup(arena, s, strlen(s));
+}
 
 char *base_vprintf(base_arena *arena, const char *format, va_list list) {
     va_list again;
     va_copy(again, list);
     const int n = vsnprintf(NULL, 0, format, again);
     va_end(again);
-    if (n < 0) return base_alloc(arena, SIZE_MAX, 1); /* over INT_MAX bytes: out of memory, does not return */
+    if (n < 0)
+        return base_alloc(arena, SIZE_MAX, 1); /* over INT_MAX bytes: out of memory, does not return */
     char *text = base_alloc(arena, (size_t)n + 1, 1);
     (void)vsnprintf(text, (size_t)n + 1, format, list);
     return text;
@@ -41,9 +46,11 @@ char *base_printf(base_arena *arena, const char *format, ...) {
 
 /* Makes room for n more bytes and a NUL. */
 static void reserve(base_text *t, size_t n) {
-    if (t->at && n < t->cap - t->n) return;
+    if (t->at && n < t->cap - t->n)
+        return;
     size_t cap = t->cap ? t->cap : 64;
-    while (cap - t->n <= n) cap = cap > SIZE_MAX / 2 ? SIZE_MAX : 2 * cap;
+    while (cap - t->n <= n)
+        cap = cap > SIZE_MAX / 2 ? SIZE_MAX : 2 * cap;
     t->at = base_grow(t->arena, t->at, t->cap, cap, 1);
     t->cap = cap;
 }
@@ -51,12 +58,15 @@ static void reserve(base_text *t, size_t n) {
 void base_putn(base_text *t, const void *bytes, size_t n) {
     assert(n < SIZE_MAX);
     reserve(t, n);
-    if (n) memcpy(t->at + t->n, bytes, n);
+    if (n)
+        memcpy(t->at + t->n, bytes, n);
     t->n += n;
     t->at[t->n] = '\0';
 }
 
-void base_puts(base_text *t, const char *s) { base_putn(t, s, strlen(s)); }
+void base_puts(base_text *t, const char *s) {
+    base_putn(t, s, strlen(s));
+}
 
 void base_put(base_text *t, const char *format, ...) {
     va_list list;
@@ -84,13 +94,16 @@ unsigned base_utf8(const uint8_t *s, size_t n, uint32_t *code) {
     static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
     const uint8_t lead = s[0];
     const unsigned length = lead < 0x80 ? 1 : lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf8 ? 4 : 0;
-    if (length == 0 || length > n) return 0;
+    if (length == 0 || length > n)
+        return 0;
     uint32_t c = length == 1 ? lead : lead & (0x7fu >> length);
     for (unsigned i = 1; i < length; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0;
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
         c = c << 6 | (s[i] & 0x3fu);
     }
-    if (c < smallest[length] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) return 0;
+    if (c < smallest[length] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        return 0;
     *code = c;
     return length;
 }
@@ -148,7 +161,8 @@ char *base_printable(base_arena *arena, const char *s, size_t n, size_t max) {
             base_putn(&t, "...", max < 3 ? max : 3);
             break;
         }
-        if (max >= 3 && t.n <= max - 3) keep = t.n;
+        if (max >= 3 && t.n <= max - 3)
+            keep = t.n;
         i += length;
     }
     return t.at;

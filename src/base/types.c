@@ -16,10 +16,9 @@ typedef struct type_info {
     char kind;
 } type_info;
 
-static const type_info infos[BASE_TYPE_COUNT] = {
-    {"none", 0, 0},
+static const type_info infos[BASE_TYPE_COUNT] = {{"none", 0, 0},
 #define TYPE_INFO(E, name, bits, kind) {name, bits, kind},
-    BASE_TYPES(TYPE_INFO)
+                                                 BASE_TYPES(TYPE_INFO)
 #undef TYPE_INFO
 };
 
@@ -28,22 +27,34 @@ static const type_info *info(base_type t) {
     return &infos[t];
 }
 
-const char *base_type_name(base_type t) { return info(t)->name; }
-unsigned base_type_bits(base_type t) { return info(t)->bits; }
-bool base_type_is_float(base_type t) { return info(t)->kind == 'f'; }
-bool base_type_is_int(base_type t) { return info(t)->kind == 'i' || info(t)->kind == 'u'; }
-bool base_type_is_signed(base_type t) { return info(t)->kind == 'i' || info(t)->kind == 'f'; }
+const char *base_type_name(base_type t) {
+    return info(t)->name;
+}
+unsigned base_type_bits(base_type t) {
+    return info(t)->bits;
+}
+bool base_type_is_float(base_type t) {
+    return info(t)->kind == 'f';
+}
+bool base_type_is_int(base_type t) {
+    return info(t)->kind == 'i' || info(t)->kind == 'u';
+}
+bool base_type_is_signed(base_type t) {
+    return info(t)->kind == 'i' || info(t)->kind == 'f';
+}
 
 base_type base_type_named(const char *name, size_t n) {
     for (int t = BASE_NONE + 1; t < BASE_TYPE_COUNT; t++) {
-        if (strlen(infos[t].name) == n && memcmp(infos[t].name, name, n) == 0) return (base_type)t;
+        if (strlen(infos[t].name) == n && memcmp(infos[t].name, name, n) == 0)
+            return (base_type)t;
     }
     return BASE_NONE;
 }
 
 bool base_type_bytes(base_type t, uint64_t n, uint64_t *bytes) {
     const unsigned bits = info(t)->bits;
-    if (bits >= 8) return base_mul_size(n, bits / 8, bytes);
+    if (bits >= 8)
+        return base_mul_size(n, bits / 8, bytes);
     const unsigned per_byte = bits ? 8 / bits : 1;
     *bytes = bits ? n / per_byte + (n % per_byte != 0) : 0;
     return true;
@@ -75,8 +86,8 @@ typedef struct float_format {
 } float_format;
 
 static const float_format formats[] = {
-    [BASE_F32] = {8, 23, 127, IEEE},      [BASE_F16] = {5, 10, 15, IEEE},     [BASE_BF16] = {8, 7, 127, IEEE},
-    [BASE_F8E4M3FN] = {4, 3, 7, FN},      [BASE_F8E4M3FNUZ] = {4, 3, 8, FNUZ}, [BASE_F8E5M2] = {5, 2, 15, IEEE},
+    [BASE_F32] = {8, 23, 127, IEEE},      [BASE_F16] = {5, 10, 15, IEEE},        [BASE_BF16] = {8, 7, 127, IEEE},
+    [BASE_F8E4M3FN] = {4, 3, 7, FN},      [BASE_F8E4M3FNUZ] = {4, 3, 8, FNUZ},   [BASE_F8E5M2] = {5, 2, 15, IEEE},
     [BASE_F8E5M2FNUZ] = {5, 2, 16, FNUZ}, [BASE_F8E8M0] = {8, 0, 127, EXPONENT}, [BASE_F4E2M1] = {2, 1, 1, FINITE},
 };
 
@@ -107,14 +118,21 @@ static double decode(const float_format *f, uint64_t pattern) {
     const unsigned widen = DOUBLE_FRACTION - f->fraction_bits;
     const uint64_t quiet = (uint64_t)1 << (DOUBLE_FRACTION - 1);
     if (exponent == exponent_max) {
-        if (f->specials == IEEE) return double_from(negative, DOUBLE_SPECIAL, fraction << widen);
-        if (f->specials == EXPONENT) return double_from(false, DOUBLE_SPECIAL, quiet);
-        if (f->specials == FN && fraction == fraction_mask) return double_from(negative, DOUBLE_SPECIAL, quiet);
+        if (f->specials == IEEE)
+            return double_from(negative, DOUBLE_SPECIAL, fraction << widen);
+        if (f->specials == EXPONENT)
+            return double_from(false, DOUBLE_SPECIAL, quiet);
+        if (f->specials == FN && fraction == fraction_mask)
+            return double_from(negative, DOUBLE_SPECIAL, quiet);
     }
-    if (f->specials == FNUZ && negative && !exponent && !fraction) return double_from(false, DOUBLE_SPECIAL, quiet);
-    if (f->specials == EXPONENT) return double_from(false, (int)exponent - f->bias + DOUBLE_BIAS, 0);
-    if (exponent) return double_from(negative, (int)exponent - f->bias + DOUBLE_BIAS, fraction << widen);
-    if (!fraction) return double_from(negative, 0, 0);
+    if (f->specials == FNUZ && negative && !exponent && !fraction)
+        return double_from(false, DOUBLE_SPECIAL, quiet);
+    if (f->specials == EXPONENT)
+        return double_from(false, (int)exponent - f->bias + DOUBLE_BIAS, 0);
+    if (exponent)
+        return double_from(negative, (int)exponent - f->bias + DOUBLE_BIAS, fraction << widen);
+    if (!fraction)
+        return double_from(negative, 0, 0);
     /* subnormal: shift its leading one to the top */
     const unsigned lead = f->fraction_bits - (63 - base_clz(fraction, 64));
     const uint64_t normal = fraction << lead & fraction_mask;
@@ -130,25 +148,31 @@ static uint64_t encode_nan(const float_format *f, bool negative, uint64_t fracti
         const uint64_t payload = fraction >> (DOUBLE_FRACTION - f->fraction_bits);
         return sign | infinity | (payload ? payload : (uint64_t)1 << (f->fraction_bits - 1));
     }
-    case FN: return sign | magnitude;
-    case FNUZ: return magnitude + 1;
+    case FN:
+        return sign | magnitude;
+    case FNUZ:
+        return magnitude + 1;
     case FINITE: /* ONNX: NaN becomes the largest value, without the sign */
-    case EXPONENT: break;
+    case EXPONENT:
+        break;
     }
     return magnitude;
 }
 
 /* v * 2^-drop to nearest, ties to even. */
 static uint64_t round_shift(uint64_t v, unsigned drop) {
-    if (drop > 63) return 0;
-    if (drop == 0) return v;
+    if (drop > 63)
+        return 0;
+    if (drop == 0)
+        return v;
     const uint64_t kept = v >> drop, rest = v & (((uint64_t)1 << drop) - 1), half = (uint64_t)1 << (drop - 1);
     return kept + (rest > half || (rest == half && (kept & 1)));
 }
 
 /* e8m0: the nearest power of two by value, ties up; the sign is dropped and zero is the smallest (ONNX Cast). */
 static uint64_t encode_exponent(int exponent, uint64_t fraction) {
-    if (exponent == 0) return 0; /* a double below 2^-1022 */
+    if (exponent == 0)
+        return 0; /* a double below 2^-1022 */
     const int64_t e = (int64_t)exponent - DOUBLE_BIAS + 127 + (int)(fraction >> (DOUBLE_FRACTION - 1));
     return e < 0 ? 0 : e > 255 ? 255 : (uint64_t)e;
 }
@@ -161,8 +185,10 @@ static uint64_t encode(const float_format *f, double v) {
     const uint64_t sign = (uint64_t)negative << (f->fraction_bits + f->exponent_bits);
     const uint64_t ones = ((uint64_t)1 << (f->fraction_bits + f->exponent_bits)) - 1;
     const uint64_t fraction_ones = ((uint64_t)1 << f->fraction_bits) - 1;
-    if (exponent == DOUBLE_SPECIAL && fraction) return encode_nan(f, negative, fraction);
-    if (f->specials == EXPONENT) return exponent == DOUBLE_SPECIAL ? ones : encode_exponent(exponent, fraction);
+    if (exponent == DOUBLE_SPECIAL && fraction)
+        return encode_nan(f, negative, fraction);
+    if (f->specials == EXPONENT)
+        return exponent == DOUBLE_SPECIAL ? ones : encode_exponent(exponent, fraction);
     /* A double below 2^-1022 rounds to 0 in every format. */
     uint64_t magnitude = 0;
     if (exponent) {
@@ -181,8 +207,10 @@ static uint64_t encode(const float_format *f, double v) {
     const uint64_t infinity = ones - fraction_ones;
     const uint64_t largest = f->specials == IEEE ? infinity - 1 : f->specials == FN ? ones - 1 : ones;
     if (magnitude > largest) {
-        if (f->specials == IEEE) return sign | infinity;
-        if (f->specials == FINITE) return sign | largest;
+        if (f->specials == IEEE)
+            return sign | infinity;
+        if (f->specials == FINITE)
+            return sign | largest;
         return encode_nan(f, negative, 0);
     }
     return f->specials == FNUZ && !magnitude ? 0 : sign | magnitude;
@@ -194,13 +222,17 @@ static uint64_t encode(const float_format *f, double v) {
 static uint64_t load_bits(const uint8_t *data, uint64_t index, unsigned bits) {
     const uint8_t *p = data + index * (bits / 8);
     switch (bits) {
-    case 8: return p[0];
-    case 16: return (uint64_t)p[0] | (uint64_t)p[1] << 8;
-    case 32: return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
+    case 8:
+        return p[0];
+    case 16:
+        return (uint64_t)p[0] | (uint64_t)p[1] << 8;
+    case 32:
+        return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24;
     case 64:
         return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
                (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
-    default: break;
+    default:
+        break;
     }
     const unsigned per_byte = 8 / bits, shift = (unsigned)(index % per_byte) * bits;
     return (uint64_t)data[index / per_byte] >> shift & ((1u << bits) - 1);
@@ -209,7 +241,8 @@ static uint64_t load_bits(const uint8_t *data, uint64_t index, unsigned bits) {
 static void store_bits(uint8_t *data, uint64_t index, unsigned bits, uint64_t v) {
     if (bits >= 8) {
         uint8_t *p = data + index * (bits / 8);
-        for (unsigned i = 0; i < bits / 8; i++) p[i] = (uint8_t)(v >> (8 * i));
+        for (unsigned i = 0; i < bits / 8; i++)
+            p[i] = (uint8_t)(v >> (8 * i));
         return;
     }
     const unsigned per_byte = 8 / bits, shift = (unsigned)(index % per_byte) * bits;
@@ -219,18 +252,21 @@ static void store_bits(uint8_t *data, uint64_t index, unsigned bits, uint64_t v)
 }
 
 static double load_float(base_type t, uint64_t pattern) {
-    if (t == BASE_F64) return double_of(pattern);
+    if (t == BASE_F64)
+        return double_of(pattern);
     if (t == BASE_F32) {
         const uint32_t bits = (uint32_t)pattern;
         float v;
         memcpy(&v, &bits, sizeof v);
-        if (v == v) return (double)v; /* the hardware's conversion is exact, but for the bits of a NaN */
+        if (v == v)
+            return (double)v; /* the hardware's conversion is exact, but for the bits of a NaN */
     }
     return decode(&formats[t], pattern);
 }
 
 static uint64_t store_float(base_type t, double v) {
-    if (t == BASE_F64) return bits_of(v);
+    if (t == BASE_F64)
+        return bits_of(v);
     if (t == BASE_F32 && v == v) {
         const float narrow = (float)v;
         uint32_t bits;
@@ -242,8 +278,10 @@ static uint64_t store_float(base_type t, double v) {
 
 double base_round_to(base_type t, double v) {
     assert(base_type_is_float(t));
-    if (t == BASE_F64) return v;
-    if (t == BASE_F32 && v == v) return (double)(float)v;
+    if (t == BASE_F64)
+        return v;
+    if (t == BASE_F32 && v == v)
+        return (double)(float)v;
     return decode(&formats[t], encode(&formats[t], v));
 }
 
@@ -265,7 +303,9 @@ base_value base_load(base_type t, const void *data, uint64_t index) {
 void base_store(base_type t, void *data, uint64_t index, base_value v) {
     const type_info *i = info(t);
     uint64_t pattern = i->kind == 'i' ? (uint64_t)v.i : v.u;
-    if (i->kind == 'f') pattern = store_float(t, v.f);
-    if (i->kind == 'b') pattern = v.u != 0;
+    if (i->kind == 'f')
+        pattern = store_float(t, v.f);
+    if (i->kind == 'b')
+        pattern = v.u != 0;
     store_bits(data, index, i->bits, pattern);
 }

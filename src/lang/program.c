@@ -396,7 +396,7 @@ static lang_ref empty_value(lang_program *p, lang_reduction r, base_type type) {
         base_type_range(type, &lo, &hi);
         return r == LANG_RMAX ? lang_const(p, type, (base_value){.i = lo}) : lang_const(p, type, (base_value){.u = hi});
     default:
-        assert(!"first and last have an else");
+        assert(false && "first and last have an else");
         return 0;
     }
 }

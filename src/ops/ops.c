@@ -1,0 +1,143 @@
+/* ops.c - the registry of definitions and the call of a definition by a node of a graph.
+ *
+ * Takes the embedded texts. Gives parsed libraries (on first use) and instantiated programs. Knows no operator by name.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "ops/embedded.h"
+#include "ops/ops.h"
+
+struct ops_registry {
+    base_arena *arena;
+    lang_library *library; /* all that was parsed so far; NULL before the first use */
+    bool *parsed;          /* of ops_sources */
+    BASE_VEC(const char *) names; /* of operators: the files' names without .op */
+    BASE_VEC(size_t) source;      /* index in ops_sources of names.at[i] */
+};
+
+static bool is_shared(const ops_source *s) { return s->name[0] == '_'; }
+
+ops_registry *ops_registry_new(base_arena *arena) {
+    ops_registry *r = BASE_NEW(arena, ops_registry);
+    r->arena = arena;
+    r->parsed = BASE_NEWS(arena, bool, ops_source_count + 1);
+    for (size_t i = 0; i < ops_source_count; i++) {
+        if (!is_shared(&ops_sources[i])) {
+            *BASE_PUSH(arena, &r->names) = base_strndup(arena, ops_sources[i].name, strlen(ops_sources[i].name) - strlen(".op"));
+            *BASE_PUSH(arena, &r->source) = i;
+        }
+    }
+    return r;
+}
+
+size_t ops_count(const ops_registry *r) { return r->names.n; }
+
+const char *ops_name(const ops_registry *r, size_t i) { return r->names.at[i]; }
+
+/* Linear: some hundred names, asked once a node. */
+static size_t find(const ops_registry *r, const char *op) {
+    size_t i = 0;
+    while (i < r->names.n && strcmp(r->names.at[i], op) != 0) {
+        i++;
+    }
+    return i;
+}
+
+bool ops_has(ops_registry *r, const char *op) { return find(r, op) < r->names.n; }
+
+const char *ops_source_text(const ops_registry *r, const char *op) {
+    size_t i = find(r, op);
+    return i < r->names.n ? ops_sources[r->source.at[i]].text : NULL;
+}
+
+static base_status parse(ops_registry *r, size_t source, base_diags *d) {
+    if (r->parsed[source]) {
+        return BASE_OK;
+    }
+    const ops_source *s = &ops_sources[source];
+    base_status status = lang_parse(r->library, s->name, s->text, s->size, d);
+    r->parsed[source] = status == BASE_OK;
+    return status;
+}
+
+const lang_library *ops_library(ops_registry *r, const char *op, base_diags *d) {
+    size_t i = find(r, op);
+    if (i == r->names.n) {
+        return NULL;
+    }
+    if (r->library == NULL) {
+        r->library = lang_library_new(r->arena);
+        for (size_t k = 0; k < ops_source_count; k++) {
+            if (is_shared(&ops_sources[k]) && parse(r, k, d) != BASE_OK) {
+                return NULL;
+            }
+        }
+    }
+    return parse(r, r->source.at[i], d) == BASE_OK ? r->library : NULL;
+}
+
+static base_place place_of(base_arena *arena, const ir_model *m, const ir_graph *g, const ir_node *n) {
+    base_place place = {.file = m->file, .byte = n->byte, .has_byte = n->byte != 0};
+    const char *word = n->source_name != NULL ? n->source_name : n->op;
+    if (n->id_count > 0 && n->ids[0] != IR_NONE) {
+        place.path = base_printf(arena, "subgraph[%u]/operator[%u] %s", g->index, n->ids[0], word);
+    } else {
+        place.path = base_printf(arena, "subgraph[%u] %s", g->index, word);
+    }
+    return place;
+}
+
+static lang_argument argument(const ir_graph *g, uint32_t tensor, bool is_output) {
+    lang_argument a = {0};
+    if (tensor != IR_NONE) {
+        const ir_tensor *t = &g->tensors.at[tensor];
+        a = (lang_argument){.present = true, .type = t->type, .shape = t->shape, .quant = t->quant, .shape_known = is_output};
+        a.data = is_output ? NULL : t->data;
+    }
+    return a;
+}
+
+static lang_argument *arguments(base_arena *arena, const ir_graph *g, const uint32_t *tensors, size_t n, bool are_outputs) {
+    lang_argument *list = BASE_NEWS(arena, lang_argument, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        list[i] = argument(g, tensors[i], are_outputs);
+    }
+    return list;
+}
+
+base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n, const ops_goal *goal,
+                            lang_program **out, base_diags *d) {
+    base_place place = place_of(arena, m, g, n);
+    if (!ops_has(r, n->op)) {
+        return base_error(d, &place, "operator is not supported");
+    }
+    const lang_library *library = ops_library(r, n->op, d);
+    if (library == NULL) {
+        return BASE_INTERNAL;
+    }
+    lang_call call = {.op = n->op, .input_count = n->input_count, .output_count = n->output_count, .attrs = n->attrs,
+                      .attr_count = n->attr_count, .place = &place};
+    call.inputs = arguments(arena, g, n->inputs, n->input_count, false);
+    call.outputs = arguments(arena, g, n->outputs, n->output_count, true);
+    if (goal != NULL) {
+        call.goals = goal->names;
+        call.goal_count = goal->count;
+    }
+    return lang_instantiate(arena, library, &call, out, d);
+}
+
+base_status ops_check(base_arena *arena, ops_registry *r, const ir_model *m, const ops_goal *goal, base_diags *d) {
+    base_status status = BASE_OK;
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        const ir_graph *g = &m->graphs.at[i];
+        for (size_t k = 0; k < g->nodes.n; k++) {
+            base_arena *scratch = base_arena_new(base_arena_memory(arena));
+            lang_program *ignored;
+            base_status one = ops_instantiate(scratch, r, m, g, &g->nodes.at[k], goal, &ignored, d);
+            status = one != BASE_OK ? one : status;
+            base_arena_free(scratch);
+        }
+    }
+    return status;
+}

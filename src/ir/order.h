@@ -1,0 +1,15 @@
+/* order.h - private to room `ir`: an executable order of a graph's nodes. */
+#ifndef BURIN_IR_ORDER_H
+#define BURIN_IR_ORDER_H
+
+#include "ir/ir.h"
+
+/* The place of a node or a tensor, for diagnostics: graph[0]/node[3] CONV_2D, with the byte where it is known. */
+base_place ir_place_node(const ir_model *m, const ir_graph *g, size_t node);
+base_place ir_place_tensor(const ir_model *m, const ir_graph *g, size_t tensor);
+
+/* order[0..nodes.n) becomes an executable order of g that moves a node only where it must. Every tensor index of g is in
+ * range. Nodes that touch one variable keep their order among themselves. A cycle is reported and refused. */
+base_status ir_order(const ir_model *m, const ir_graph *g, uint32_t *order, base_diags *d);
+
+#endif

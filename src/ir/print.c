@@ -1,0 +1,222 @@
+/* print.c - the text form, printed (docs/IR.md is its definition).
+ *
+ * Takes a verified model. Gives text that ir_parse reads back to the same model: names escaped to printable ASCII, floats
+ * as the shortest decimals that are exact, constants whole. The same model gives the same bytes on every machine.
+ */
+#include "ir/text.h"
+
+#include <assert.h>
+#include <string.h>
+
+static void put_string(base_text *out, const char *s, size_t n) {
+    base_puts(out, "\"");
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '"' || c == '\\') {
+            base_put(out, "\\%c", c);
+        } else if (c >= 0x20 && c < 0x7f) {
+            base_putn(out, &c, 1);
+        } else {
+            base_put(out, "\\x%02x", c);
+        }
+    }
+    base_puts(out, "\"");
+}
+
+static void put_name(base_text *out, const char *s) {
+    put_string(out, s ? s : "", s ? strlen(s) : 0);
+}
+
+/* An operator's or attribute's word: bare where it is a word, else a string. */
+static void put_word(base_text *out, const char *s) {
+    if (ir_text_is_word(s)) {
+        base_puts(out, s);
+    } else {
+        put_name(out, s);
+    }
+}
+
+static void put_tensor_ref(base_text *out, uint32_t t) {
+    if (t == IR_NONE) {
+        base_puts(out, "_");
+    } else {
+        base_put(out, "%%%lu", (unsigned long)t);
+    }
+}
+
+static void put_refs(base_text *out, const uint32_t *list, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        base_puts(out, i ? ", " : "");
+        put_tensor_ref(out, list[i]);
+    }
+}
+
+static void put_hex(base_text *out, const uint8_t *data, uint64_t n) {
+    base_puts(out, "hex \"");
+    for (uint64_t i = 0; i < n; i++) {
+        base_put(out, "%02x", data[i]);
+    }
+    base_puts(out, "\"");
+}
+
+static void put_base64(base_text *out, const uint8_t *data, uint64_t n) {
+    enum { BYTES_A_LINE = 72 };
+    base_puts(out, "base64 \"");
+    for (uint64_t i = 0; i < n; i += 3) {
+        uint32_t have = n - i < 3 ? (uint32_t)(n - i) : 3;
+        uint32_t group = (uint32_t)data[i] << 16;
+        group |= have > 1 ? (uint32_t)data[i + 1] << 8 : 0;
+        group |= have > 2 ? (uint32_t)data[i + 2] : 0;
+        char digits[4];
+        for (uint32_t k = 0; k < 4; k++) {
+            digits[k] = k <= have ? ir_text_base64[group >> (18 - 6 * k) & 63] : '=';
+        }
+        if (i % BYTES_A_LINE == 0) {
+            base_puts(out, "\n        ");
+        }
+        base_putn(out, digits, 4);
+    }
+    base_puts(out, "\"");
+}
+
+static void put_quant(base_text *out, const ir_quant *q) {
+    base_puts(out, " quant");
+    if (q->axis || q->n > 1) {
+        base_put(out, " axis %ld", (long)q->axis);
+    }
+    base_puts(out, " {");
+    for (uint32_t i = 0; i < q->n; i++) {
+        base_puts(out, i ? ", " : "");
+        base_put_float(out, (double)q->scale[i]);
+        base_put(out, ":%lld", (long long)q->zero[i]);
+    }
+    base_puts(out, "}");
+}
+
+static void put_tensor(base_text *out, const ir_model *m, const ir_tensor *t, size_t index) {
+    enum { MOST_HEX = 32 };
+    base_put(out, "  tensor %%%zu %s[", index, base_type_name(t->type));
+    for (uint32_t i = 0; i < t->shape.rank; i++) {
+        base_puts(out, i ? "," : "");
+        if (t->shape.symbol[i]) {
+            put_name(out, m->symbols.at[t->shape.symbol[i] - 1].name);
+        } else {
+            base_put(out, "%lld", (long long)t->shape.dim[i]);
+        }
+    }
+    base_puts(out, "] ");
+    put_name(out, t->name);
+    if (t->source != IR_NONE) {
+        base_put(out, " source %lu", (unsigned long)t->source);
+    }
+    if (t->variable) {
+        base_puts(out, " variable");
+    }
+    if (t->quant.n) {
+        put_quant(out, &t->quant);
+    }
+    if (t->data) {
+        uint64_t bytes = 0;
+        bool sane = ir_tensor_bytes(t, &bytes);
+        assert(sane);
+        (void)sane;
+        base_puts(out, " = ");
+        (bytes <= MOST_HEX ? put_hex : put_base64)(out, t->data, bytes);
+    }
+    base_puts(out, "\n");
+}
+
+static void put_attr(base_text *out, const ir_attr *a) {
+    put_word(out, a->name);
+    base_put(out, ": %s ", ir_text_kinds[a->kind]);
+    switch (a->kind) {
+    case IR_INT:
+        base_put(out, "%lld", (long long)a->v.i);
+        break;
+    case IR_FLOAT:
+        base_put_float(out, a->v.f);
+        break;
+    case IR_TEXT:
+        put_string(out, a->v.text, a->n);
+        break;
+    case IR_INTS:
+        base_puts(out, "[");
+        for (size_t i = 0; i < a->n; i++) {
+            base_put(out, "%s%lld", i ? ", " : "", (long long)a->v.ints[i]);
+        }
+        base_puts(out, "]");
+        break;
+    case IR_FLOATS:
+        base_puts(out, "[");
+        for (size_t i = 0; i < a->n; i++) {
+            base_puts(out, i ? ", " : "");
+            base_put_float(out, a->v.floats[i]);
+        }
+        base_puts(out, "]");
+        break;
+    }
+}
+
+static void put_node(base_text *out, const ir_node *n) {
+    base_puts(out, "  node ");
+    put_word(out, n->op);
+    base_puts(out, " (");
+    put_refs(out, n->inputs, n->input_count);
+    base_puts(out, ") -> (");
+    put_refs(out, n->outputs, n->output_count);
+    base_puts(out, ")");
+    if (n->attr_count) {
+        base_puts(out, " {");
+        for (size_t i = 0; i < n->attr_count; i++) {
+            base_puts(out, i ? ", " : "");
+            put_attr(out, &n->attrs[i]);
+        }
+        base_puts(out, "}");
+    }
+    if (n->id_count) {
+        base_puts(out, " ids [");
+        for (size_t i = 0; i < n->id_count; i++) {
+            base_put(out, "%s%lu", i ? ", " : "", (unsigned long)n->ids[i]);
+        }
+        base_puts(out, "]");
+    }
+    if (n->source_name && *n->source_name) {
+        base_puts(out, " from ");
+        put_name(out, n->source_name);
+    }
+    if (n->byte) {
+        base_put(out, " at %llu", (unsigned long long)n->byte);
+    }
+    base_puts(out, "\n");
+}
+
+void ir_print(base_text *out, const ir_model *m) {
+    base_put(out, "burin %d\nmodel ", IR_TEXT_VERSION);
+    put_name(out, m->format);
+    base_puts(out, " ");
+    put_name(out, m->file);
+    base_puts(out, "\n");
+    for (size_t i = 0; i < m->symbols.n; i++) {
+        base_puts(out, "symbol ");
+        put_name(out, m->symbols.at[i].name);
+        base_put(out, " %lld\n", (long long)m->symbols.at[i].bound);
+    }
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        const ir_graph *g = &m->graphs.at[i];
+        base_puts(out, "graph ");
+        put_name(out, g->name);
+        base_put(out, " %lu {\n", (unsigned long)g->index);
+        for (size_t k = 0; k < g->tensors.n; k++) {
+            put_tensor(out, m, &g->tensors.at[k], k);
+        }
+        base_puts(out, "  inputs (");
+        put_refs(out, g->inputs.at, g->inputs.n);
+        base_puts(out, ")\n  outputs (");
+        put_refs(out, g->outputs.at, g->outputs.n);
+        base_puts(out, ")\n");
+        for (size_t k = 0; k < g->nodes.n; k++) {
+            put_node(out, &g->nodes.at[k]);
+        }
+        base_puts(out, "}\n");
+    }
+}

@@ -1,0 +1,328 @@
+/* verify.c - the structure of a model: what every pass may rely on.
+ *
+ * Takes any model. Gives errors that name graph, node and tensor, or BASE_OK. O(nodes + tensors).
+ * Does not know what an operator means: counts and types of its inputs are the business of its definition.
+ */
+#include "ir/order.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- places ---- */
+
+base_place ir_place_node(const ir_model *m, const ir_graph *g, size_t node) {
+    const ir_node *n = &g->nodes.at[node];
+    const char *name = n->source_name && *n->source_name ? n->source_name : n->op ? n->op : "";
+    base_place place = {.file = m->file, .byte = n->byte, .has_byte = n->byte != 0};
+    place.path = base_printf(m->arena, "graph[%lu]/node[%zu] %s", (unsigned long)(g - m->graphs.at), node,
+                             base_printable(m->arena, name, strlen(name), 60));
+    return place;
+}
+
+base_place ir_place_tensor(const ir_model *m, const ir_graph *g, size_t tensor) {
+    const char *name = g->tensors.at[tensor].name;
+    base_place place = {.file = m->file};
+    place.path = base_printf(m->arena, "graph[%lu]/tensor[%zu] \"%s\"", (unsigned long)(g - m->graphs.at), tensor,
+                             name ? base_printable(m->arena, name, strlen(name), 60) : "");
+    return place;
+}
+
+/* ---- what is being verified ---- */
+
+/* How each tensor comes to have contents. */
+enum { NOWHERE, CONSTANT, VARIABLE, INPUT, NODE };
+
+typedef struct origin {
+    uint8_t kind;
+    uint32_t node; /* NODE: which */
+} origin;
+
+typedef struct view {
+    const ir_model *m;
+    const ir_graph *g;
+    base_diags *d;
+    origin *from;  /* one a tensor */
+    size_t before; /* errors in d when this verification began */
+} view;
+
+/* Places are made only when there is something to say: most models have nothing wrong. */
+#define SAY_LIKE_PRINTF __attribute__((format(printf, 3, 4)))
+static base_status tensor_error(const view *v, size_t tensor, const char *format, ...) SAY_LIKE_PRINTF;
+static base_status node_error(const view *v, size_t node, const char *format, ...) SAY_LIKE_PRINTF;
+
+static base_status tensor_error(const view *v, size_t tensor, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *message = base_vprintf(v->m->arena, format, list);
+    va_end(list);
+    base_place place = ir_place_tensor(v->m, v->g, tensor);
+    return base_error(v->d, &place, "%s", message);
+}
+
+static base_status node_error(const view *v, size_t node, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *message = base_vprintf(v->m->arena, format, list);
+    va_end(list);
+    base_place place = ir_place_node(v->m, v->g, node);
+    return base_error(v->d, &place, "%s", message);
+}
+
+/* Enough has been said: a hostile model shall not make us write a message for each of its million tensors. */
+static bool enough(const view *v) {
+    return v->d->errors - v->before > 20;
+}
+
+static base_status graph_error(const view *v, const char *message) {
+    base_place place = {.file = v->m->file};
+    place.path = base_printf(v->m->arena, "graph[%lu]", (unsigned long)(v->g - v->m->graphs.at));
+    return base_error(v->d, &place, "%s", message);
+}
+
+/* tensor 7 "name", for messages. */
+static const char *called(const view *v, uint32_t t) {
+    const char *name = v->g->tensors.at[t].name ? v->g->tensors.at[t].name : "";
+    return base_printf(v->m->arena, "tensor %lu \"%s\"", (unsigned long)t,
+                       base_printable(v->m->arena, name, strlen(name), 60));
+}
+
+/* ---- tensors ---- */
+
+static base_status verify_shape(const view *v, size_t i) {
+    const ir_tensor *t = &v->g->tensors.at[i];
+    uint64_t bytes;
+    if (t->type <= BASE_NONE || t->type >= BASE_TYPE_COUNT) {
+        return tensor_error(v, i, "it has no element type");
+    }
+    if (t->shape.rank > IR_MAX_RANK) {
+        return tensor_error(v, i, "rank %lu: at most %u", (unsigned long)t->shape.rank, IR_MAX_RANK);
+    }
+    for (uint32_t k = 0; k < t->shape.rank; k++) {
+        uint32_t symbol = t->shape.symbol[k];
+        if (t->shape.dim[k] < 0) {
+            return tensor_error(v, i, "extent %u is %lld", k, (long long)t->shape.dim[k]);
+        }
+        if (symbol > v->m->symbols.n) {
+            return tensor_error(v, i, "extent %u is symbol %lu: the model has %zu", k, (unsigned long)symbol,
+                                v->m->symbols.n);
+        }
+        if (symbol && v->m->symbols.at[symbol - 1].bound != t->shape.dim[k]) {
+            return tensor_error(v, i, "extent %u is %lld, its symbol's bound %lld", k, (long long)t->shape.dim[k],
+                                (long long)v->m->symbols.at[symbol - 1].bound);
+        }
+    }
+    if (!ir_tensor_bytes(t, &bytes)) {
+        return tensor_error(v, i, "shape %s: too many elements", ir_shape_print(v->m->arena, &t->shape));
+    }
+    return BASE_OK;
+}
+
+static bool zero_in_range(base_type type, int64_t zero) {
+    if (!base_type_is_int(type)) {
+        return zero == 0;
+    }
+    int64_t lo;
+    uint64_t hi;
+    base_type_range(type, &lo, &hi);
+    return zero >= lo && (zero < 0 || (uint64_t)zero <= hi);
+}
+
+static base_status verify_quant(const view *v, size_t i) {
+    const ir_tensor *t = &v->g->tensors.at[i];
+    const ir_quant *q = &t->quant;
+    if (!q->n) {
+        return BASE_OK;
+    }
+    if (!q->scale || !q->zero) {
+        return tensor_error(v, i, "quantisation without scales or zero points");
+    }
+    if (q->n > 1) {
+        if (q->axis < 0 || (uint32_t)q->axis >= t->shape.rank) {
+            return tensor_error(v, i, "quantisation axis %ld: the rank is %lu", (long)q->axis,
+                                (unsigned long)t->shape.rank);
+        }
+        if ((int64_t)q->n != t->shape.dim[q->axis]) {
+            return tensor_error(v, i, "%lu scales along axis %ld of extent %lld", (unsigned long)q->n, (long)q->axis,
+                                (long long)t->shape.dim[q->axis]);
+        }
+    }
+    for (uint32_t k = 0; k < q->n; k++) {
+        if (!(q->scale[k] > 0) || isinf(q->scale[k])) {
+            base_text number = {.arena = v->m->arena};
+            base_put_float32(&number, q->scale[k]);
+            return tensor_error(v, i, "scale[%lu] is %s: it must be finite and above 0", (unsigned long)k, number.at);
+        }
+        if (!zero_in_range(t->type, q->zero[k])) {
+            return tensor_error(v, i, "zero_point[%lu] is %lld: outside %s", (unsigned long)k, (long long)q->zero[k],
+                                base_type_name(t->type));
+        }
+    }
+    return BASE_OK;
+}
+
+static base_status verify_tensors(const view *v) {
+    base_status status = BASE_OK;
+    for (size_t i = 0; i < v->g->tensors.n && !enough(v); i++) {
+        const ir_tensor *t = &v->g->tensors.at[i];
+        if (verify_shape(v, i) || verify_quant(v, i)) {
+            status = BASE_REFUSED;
+        } else if (t->data && t->variable) {
+            status = tensor_error(v, i, "it is both a constant and a variable");
+        }
+        v->from[i].kind = t->data ? CONSTANT : t->variable ? VARIABLE : NOWHERE;
+    }
+    return status;
+}
+
+/* ---- edges ---- */
+
+static base_status verify_inputs(const view *v) {
+    base_status status = BASE_OK;
+    for (size_t i = 0; i < v->g->inputs.n && !enough(v); i++) {
+        uint32_t t = v->g->inputs.at[i];
+        if (t >= v->g->tensors.n) {
+            status = graph_error(v, base_printf(v->m->arena, "input %zu is tensor %lu: there are %zu", i,
+                                                (unsigned long)t, v->g->tensors.n));
+            continue;
+        }
+        if (v->from[t].kind == CONSTANT) {
+            status = tensor_error(v, t, "it is an input of the graph and a constant");
+        } else if (v->from[t].kind == INPUT) {
+            status = tensor_error(v, t, "it is an input of the graph twice");
+        }
+        v->from[t].kind = INPUT;
+    }
+    return status;
+}
+
+static base_status verify_indices(const view *v, size_t node) {
+    const ir_node *n = &v->g->nodes.at[node];
+    base_status status = BASE_OK;
+    if (!n->op || !*n->op) {
+        status = node_error(v, node, "it has no operator");
+    }
+    for (size_t k = 0; k < n->input_count && !enough(v); k++) {
+        if (n->inputs[k] != IR_NONE && n->inputs[k] >= v->g->tensors.n) {
+            status = node_error(v, node, "input %zu is tensor %lu: the graph has %zu", k, (unsigned long)n->inputs[k],
+                                v->g->tensors.n);
+        }
+    }
+    for (size_t k = 0; k < n->output_count && !enough(v); k++) {
+        if (n->outputs[k] >= v->g->tensors.n) {
+            status = node_error(v, node, "output %zu is tensor %lu: the graph has %zu", k, (unsigned long)n->outputs[k],
+                                v->g->tensors.n);
+        }
+    }
+    return status;
+}
+
+static base_status verify_writes(const view *v, size_t node) {
+    const ir_node *n = &v->g->nodes.at[node];
+    base_status status = BASE_OK;
+    for (size_t k = 0; k < n->output_count && !enough(v); k++) {
+        origin *o = &v->from[n->outputs[k]];
+        if (o->kind == NOWHERE) {
+            *o = (origin){NODE, (uint32_t)node};
+        } else if (o->kind == NODE) {
+            status = node_error(v, node, "it writes %s, which node[%lu] writes too", called(v, n->outputs[k]),
+                                (unsigned long)o->node);
+        } else if (o->kind != VARIABLE) {
+            status = node_error(v, node, "it writes %s, which is %s", called(v, n->outputs[k]),
+                                o->kind == CONSTANT ? "a constant" : "an input of the graph");
+        }
+    }
+    return status;
+}
+
+/* Every tensor that is read has contents from somewhere. *late: some producer does not come before its reader. */
+static base_status verify_reads(const view *v, bool *late) {
+    base_status status = BASE_OK;
+    for (size_t i = 0; i < v->g->nodes.n && !enough(v); i++) {
+        const ir_node *n = &v->g->nodes.at[i];
+        for (size_t k = 0; k < n->input_count && !enough(v); k++) {
+            uint32_t t = n->inputs[k];
+            if (t == IR_NONE) {
+                continue;
+            }
+            if (v->from[t].kind == NOWHERE) {
+                status = node_error(v, i, "it reads %s, which nothing produces", called(v, t));
+            }
+            *late = *late || (v->from[t].kind == NODE && v->from[t].node >= i);
+        }
+    }
+    for (size_t i = 0; i < v->g->outputs.n && !enough(v); i++) {
+        uint32_t t = v->g->outputs.at[i];
+        if (t >= v->g->tensors.n) {
+            status = graph_error(v, base_printf(v->m->arena, "output %zu is tensor %lu: there are %zu", i,
+                                                (unsigned long)t, v->g->tensors.n));
+        } else if (v->from[t].kind == NOWHERE) {
+            status = tensor_error(v, t, "it is output %zu of the graph, and nothing produces it", i);
+        }
+    }
+    return status;
+}
+
+/* Some node reads what is not there yet: a cycle, or an order that cannot be executed. */
+static base_status report_late(const view *v) {
+    uint32_t *order = BASE_NEWS(v->m->arena, uint32_t, v->g->nodes.n + 1);
+    if (ir_order(v->m, v->g, order, v->d)) {
+        return BASE_REFUSED;
+    }
+    for (size_t i = 0; i < v->g->nodes.n && !enough(v); i++) {
+        const ir_node *n = &v->g->nodes.at[i];
+        for (size_t k = 0; k < n->input_count && !enough(v); k++) {
+            uint32_t t = n->inputs[k];
+            if (t != IR_NONE && v->from[t].kind == NODE && v->from[t].node >= i) {
+                node_error(v, i, "it reads %s before node[%lu] produces it", called(v, t),
+                           (unsigned long)v->from[t].node);
+            }
+        }
+    }
+    return BASE_REFUSED;
+}
+
+static base_status verify_edges(const view *v) {
+    base_status status = verify_inputs(v);
+    bool in_range = true;
+    for (size_t i = 0; i < v->g->nodes.n && !enough(v); i++) {
+        if (verify_indices(v, i)) {
+            in_range = false;
+        }
+    }
+    if (!in_range || enough(v)) {
+        return BASE_REFUSED;
+    }
+    for (size_t i = 0; i < v->g->nodes.n && !enough(v); i++) {
+        if (verify_writes(v, i)) {
+            status = BASE_REFUSED;
+        }
+    }
+    bool late = false;
+    if (verify_reads(v, &late)) {
+        status = BASE_REFUSED;
+    }
+    if (status == BASE_OK && late) {
+        status = report_late(v);
+    }
+    return status;
+}
+
+base_status ir_verify(const ir_model *m, base_diags *d) {
+    base_status status = BASE_OK;
+    size_t before = d->errors;
+    if (!m->graphs.n) {
+        base_place place = {.file = m->file};
+        return base_error(d, &place, "the model has no graph");
+    }
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        const ir_graph *g = &m->graphs.at[i];
+        view v = {m, g, d, BASE_NEWS(m->arena, origin, g->tensors.n + 1), before};
+        if (verify_tensors(&v)) {
+            status = BASE_REFUSED;
+        }
+        if (verify_edges(&v)) {
+            status = BASE_REFUSED;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,514 @@
+/* Tests of room ir: shapes, attributes, the verifier, the order, the text form. Expected values are by hand. */
+#include "ir/ir.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct fixture {
+    base_memory memory;
+    base_guard guard;
+    base_arena *arena;
+    base_diags d;
+} fixture;
+
+static fixture *f;
+
+static int set_up(void **state) {
+    f = calloc(1, sizeof *f);
+    if (BASE_GUARD(&f->memory, &f->guard)) {
+        return -1;
+    }
+    f->arena = base_arena_new(&f->memory);
+    f->d.arena = f->arena;
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    base_arena_free(f->arena);
+    base_unguard(&f->memory, &f->guard);
+    assert_int_equal(f->memory.in_use, 0);
+    free(f);
+    return 0;
+}
+
+static void assert_diag(size_t i, const char *path, const char *part) {
+    assert_true(i < f->d.list.n);
+    if (path) {
+        assert_string_equal(f->d.list.at[i].path, path);
+    }
+    if (!strstr(f->d.list.at[i].message, part)) {
+        fail_msg("'%s' is not in '%s'", part, f->d.list.at[i].message);
+    }
+}
+
+static ir_shape shape(uint32_t rank, int64_t a, int64_t b) {
+    const int64_t dims[] = {a, b};
+    return ir_shape_of(rank, dims);
+}
+
+static void give_quant(ir_tensor *t, uint32_t n, int32_t axis, const float *scale, const int64_t *zero) {
+    t->quant = (ir_quant){n, axis, scale, zero};
+}
+
+static const float half[] = {0.5f, 0.25f};
+static const int64_t zeros[] = {-3, 0};
+static const int8_t weights[4] = {1, -2, 3, 127};
+
+/* x[1,2] -> fully_connected(x, w, _) -> y -> relu(y) -> z, as a graph "main". */
+static ir_model *small(void) {
+    ir_model *m = ir_model_new(f->arena, "tflite", "small.tflite");
+    ir_graph *g = ir_graph_add(m, "main");
+    ir_shape row = shape(2, 1, 2), square = shape(2, 2, 2);
+    uint32_t x = ir_tensor_add(m, g, "x", BASE_I8, &row);
+    uint32_t w = ir_tensor_add(m, g, "w \"quoted\"\n\xff", BASE_I8, &square);
+    uint32_t y = ir_tensor_add(m, g, "y", BASE_I8, &row);
+    uint32_t z = ir_tensor_add(m, g, "", BASE_I8, &row);
+    g->tensors.at[x].source = 7;
+    give_quant(&g->tensors.at[x], 1, 0, half, zeros);
+    give_quant(&g->tensors.at[w], 2, 0, half, zeros + 0);
+    g->tensors.at[w].data = weights;
+    const uint32_t in[] = {x, w, IR_NONE};
+    ir_node *n = ir_node_add(m, g, "fully_connected", in, 3, &y, 1, 0);
+    n->source_name = "FULLY_CONNECTED";
+    n->byte = 0x4f21;
+    const int64_t ints[] = {1, -1, INT64_MIN, INT64_MAX};
+    const double floats[] = {0.1, -0.0, INFINITY};
+    ir_attr_text(m, n, "act", "none");
+    ir_attr_int(m, n, "keep_num_dims", 1);
+    ir_attr_ints(m, n, "list", ints, 4);
+    ir_attr_floats(m, n, "reals", floats, 3);
+    ir_attr_float(m, n, "beta", 1.0);
+    ir_attr_ints(m, n, "empty", NULL, 0);
+    ir_node_add(m, g, "relu", &y, 1, &z, 1, 1);
+    *BASE_PUSH(f->arena, &g->inputs) = x;
+    *BASE_PUSH(f->arena, &g->outputs) = z;
+    return m;
+}
+
+/* ---- shapes and attributes ---- */
+
+static void shapes(void **state) {
+    (void)state;
+    uint64_t n = 0;
+    ir_shape s = {0};
+    assert_true(ir_shape_elements(&s, &n));
+    assert_int_equal(n, 1);
+    assert_string_equal(ir_shape_print(f->arena, &s), "scalar");
+    s = shape(2, 49, 10);
+    assert_true(ir_shape_elements(&s, &n));
+    assert_int_equal(n, 490);
+    assert_string_equal(ir_shape_print(f->arena, &s), "49x10");
+    s = shape(2, 5, 0);
+    assert_true(ir_shape_elements(&s, &n));
+    assert_int_equal(n, 0);
+    s = shape(2, (int64_t)1 << 24, (int64_t)1 << 24);
+    assert_true(ir_shape_elements(&s, &n));
+    assert_int_equal(n, (int64_t)1 << 48);
+    s = shape(2, (int64_t)1 << 24, ((int64_t)1 << 24) + 1);
+    assert_false(ir_shape_elements(&s, &n));
+    const int64_t wraps[] = {(int64_t)1 << 32, (int64_t)1 << 32, 0};
+    s = ir_shape_of(3, wraps);
+    assert_false(ir_shape_elements(&s, &n));
+    s = shape(1, -1, 0);
+    assert_false(ir_shape_elements(&s, &n));
+    ir_tensor nibbles = {.type = BASE_I4, .shape = shape(1, 5, 0)};
+    assert_true(ir_tensor_bytes(&nibbles, &n));
+    assert_int_equal(n, 3);
+    ir_shape a = shape(2, 2, 3), b = shape(2, 2, 3);
+    assert_true(ir_shape_same(&a, &b));
+    b.symbol[1] = 1;
+    assert_false(ir_shape_same(&a, &b));
+    assert_string_equal(ir_shape_print(f->arena, &b), "2x?");
+    b = shape(1, 2, 0);
+    assert_false(ir_shape_same(&a, &b));
+}
+
+static void attributes_replace_by_name(void **state) {
+    (void)state;
+    ir_model *m = small();
+    ir_node *n = &m->graphs.at[0].nodes.at[0];
+    assert_int_equal(n->attr_count, 6);
+    ir_attr_int(m, n, "act", 5);
+    assert_int_equal(n->attr_count, 6);
+    const ir_attr *a = ir_attr_find(n, "act");
+    assert_int_equal(a->kind, IR_INT);
+    assert_int_equal(a->v.i, 5);
+    a = ir_attr_find(n, "list");
+    assert_int_equal(a->n, 4);
+    assert_true(a->v.ints[2] == INT64_MIN);
+    assert_null(ir_attr_find(n, "stride"));
+}
+
+/* ---- the verifier ---- */
+
+static void a_sound_model_passes(void **state) {
+    (void)state;
+    assert_int_equal(ir_verify(small(), &f->d), BASE_OK);
+    assert_int_equal(f->d.errors, 0);
+}
+
+static void refuse(ir_model *m, const char *path, const char *part) {
+    size_t before = f->d.list.n;
+    assert_int_equal(ir_verify(m, &f->d), BASE_REFUSED);
+    assert_diag(before, path, part);
+}
+
+static void bad_tensors_are_refused(void **state) {
+    (void)state;
+    static const float bad[][2] = {{0.0f, 1}, {-1.0f, 1}, {INFINITY, 1}, {NAN, 1}};
+    static const int64_t far[] = {128, 0};
+    const char *x = "graph[0]/tensor[0] \"x\"";
+    for (size_t i = 0; i < 4; i++) {
+        ir_model *m = small();
+        m->graphs.at[0].tensors.at[0].quant.scale = bad[i];
+        refuse(m, x, "scale[0] is ");
+    }
+    ir_model *m = small();
+    m->graphs.at[0].tensors.at[0].quant.zero = far;
+    refuse(m, x, "zero_point[0] is 128: outside i8");
+    m = small();
+    m->graphs.at[0].tensors.at[1].quant.axis = 2;
+    refuse(m, NULL, "quantisation axis 2: the rank is 2");
+    m = small();
+    m->graphs.at[0].tensors.at[1].shape.dim[0] = 3;
+    refuse(m, NULL, "2 scales along axis 0 of extent 3");
+    m = small();
+    m->graphs.at[0].tensors.at[0].shape.dim[1] = -2;
+    refuse(m, x, "extent 1 is -2");
+    m = small();
+    m->graphs.at[0].tensors.at[0].shape.dim[0] = (int64_t)1 << 48;
+    refuse(m, x, "too many elements");
+    m = small();
+    m->graphs.at[0].tensors.at[0].type = BASE_NONE;
+    refuse(m, x, "no element type");
+    m = small();
+    m->graphs.at[0].tensors.at[0].shape.symbol[0] = 1;
+    refuse(m, x, "symbol 1: the model has 0");
+    m = small();
+    m->graphs.at[0].tensors.at[1].variable = true;
+    refuse(m, NULL, "both a constant and a variable");
+}
+
+static void bad_edges_are_refused(void **state) {
+    (void)state;
+    const char *first = "graph[0]/node[0] FULLY_CONNECTED", *second = "graph[0]/node[1] relu";
+    ir_model *m = small();
+    m->graphs.at[0].nodes.at[0].inputs[0] = 9;
+    size_t i = f->d.list.n;
+    refuse(m, first, "input 0 is tensor 9: the graph has 4");
+    assert_true(f->d.list.at[i].has_byte);
+    assert_int_equal(f->d.list.at[i].byte, 0x4f21);
+    m = small();
+    m->graphs.at[0].nodes.at[1].outputs[0] = IR_NONE;
+    refuse(m, second, "output 0 is tensor 4294967295");
+    m = small();
+    m->graphs.at[0].nodes.at[1].outputs[0] = 1;
+    refuse(m, second, "which is a constant");
+    m = small();
+    m->graphs.at[0].nodes.at[1].outputs[0] = 0;
+    refuse(m, second, "which is an input of the graph");
+    m = small();
+    m->graphs.at[0].nodes.at[1].outputs[0] = 2;
+    refuse(m, second, "it writes tensor 2 \"y\", which node[0] writes too");
+    m = small();
+    m->graphs.at[0].outputs.at[0] = 4;
+    refuse(m, "graph[0]", "output 0 is tensor 4: there are 4");
+    m = small();
+    m->graphs.at[0].inputs.n = 0;
+    refuse(m, first, "it reads tensor 0 \"x\", which nothing produces");
+    m = small();
+    m->graphs.at[0].nodes.n = 1;
+    refuse(m, "graph[0]/tensor[3] \"\"", "it is output 0 of the graph, and nothing produces it");
+    m = small();
+    *BASE_PUSH(f->arena, &m->graphs.at[0].inputs) = 0;
+    refuse(m, NULL, "an input of the graph twice");
+    m = small();
+    m->graphs.at[0].nodes.at[0].op = "";
+    refuse(m, NULL, "no operator");
+    m = small();
+    m->graphs.n = 0;
+    refuse(m, NULL, "no graph");
+}
+
+static void a_cycle_and_a_late_producer_are_told_apart(void **state) {
+    (void)state;
+    ir_model *m = small();
+    ir_graph *g = &m->graphs.at[0];
+    g->nodes.at[0].inputs[0] = 3; /* reads what relu makes of its own output */
+    refuse(m, NULL, "the nodes form a cycle: node[0] -> node[1] -> node[0]");
+    m = small();
+    g = &m->graphs.at[0];
+    ir_node swap = g->nodes.at[0];
+    g->nodes.at[0] = g->nodes.at[1];
+    g->nodes.at[1] = swap;
+    refuse(m, "graph[0]/node[0] relu", "it reads tensor 2 \"y\" before node[1] produces it");
+    assert_int_equal(ir_sort(m, &f->d), BASE_OK);
+    assert_string_equal(g->nodes.at[0].op, "fully_connected");
+    assert_int_equal(ir_verify(m, &f->d), BASE_OK);
+    m = small();
+    m->graphs.at[0].nodes.at[1].inputs[0] = 3;
+    size_t i = f->d.list.n;
+    assert_int_equal(ir_sort(m, &f->d), BASE_REFUSED);
+    assert_diag(i, "graph[0]/node[1] relu", "a cycle: node[1] -> node[1]");
+}
+
+static void sorting_moves_only_what_it_must(void **state) {
+    (void)state;
+    /* a: none -> 1; b: 3 -> 2; c: none -> 3; d: 1 -> 4. Only c has to come before b. */
+    ir_model *m = ir_model_new(f->arena, "ir", "order");
+    ir_graph *g = ir_graph_add(m, "g");
+    ir_shape one = shape(1, 1, 0);
+    for (int i = 0; i < 5; i++) {
+        ir_tensor_add(m, g, "t", BASE_F32, &one);
+    }
+    const uint32_t t[] = {0, 1, 2, 3, 4};
+    *BASE_PUSH(f->arena, &g->inputs) = 0;
+    ir_node_add(m, g, "a", &t[0], 1, &t[1], 1, 0);
+    ir_node_add(m, g, "b", &t[3], 1, &t[2], 1, 1);
+    ir_node_add(m, g, "c", &t[0], 1, &t[3], 1, 2);
+    ir_node_add(m, g, "d", &t[1], 1, &t[4], 1, 3);
+    assert_int_equal(ir_sort(m, &f->d), BASE_OK);
+    char order[5] = "";
+    for (size_t i = 0; i < 4; i++) {
+        order[i] = *g->nodes.at[i].op;
+    }
+    assert_string_equal(order, "acbd");
+}
+
+static void variables_keep_the_order_of_their_users(void **state) {
+    (void)state;
+    /* read v -> 1 stands before write v <- 0 and must stay there, though nothing else says so. */
+    ir_model *m = ir_model_new(f->arena, "ir", "state");
+    ir_graph *g = ir_graph_add(m, "g");
+    ir_shape one = shape(1, 1, 0);
+    for (int i = 0; i < 4; i++) {
+        ir_tensor_add(m, g, "t", BASE_F32, &one);
+    }
+    g->tensors.at[3].variable = true;
+    const uint32_t t[] = {0, 1, 2, 3};
+    const uint32_t both[] = {2, 3};
+    *BASE_PUSH(f->arena, &g->inputs) = 0;
+    ir_node_add(m, g, "read", both, 2, &t[1], 1, 0); /* waits for "make" */
+    ir_node_add(m, g, "make", &t[0], 1, &t[2], 1, 1);
+    ir_node_add(m, g, "write", &t[0], 1, &t[3], 1, 2);
+    assert_int_equal(ir_sort(m, &f->d), BASE_OK);
+    assert_string_equal(g->nodes.at[0].op, "make");
+    assert_string_equal(g->nodes.at[1].op, "read");
+    assert_string_equal(g->nodes.at[2].op, "write");
+    assert_int_equal(ir_verify(m, &f->d), BASE_OK);
+}
+
+/* ---- the text form ---- */
+
+static char *printed(const ir_model *m) {
+    base_text out = {.arena = f->arena};
+    ir_print(&out, m);
+    return out.at;
+}
+
+static void printing_is_what_the_document_says(void **state) {
+    (void)state;
+    assert_string_equal(
+        printed(small()),
+        "burin 1\n"
+        "model \"tflite\" \"small.tflite\"\n"
+        "graph \"main\" 0 {\n"
+        "  tensor %0 i8[1,2] \"x\" source 7 quant {0.5:-3}\n"
+        "  tensor %1 i8[2,2] \"w \\\"quoted\\\"\\x0a\\xff\" quant axis 0 {0.5:-3, 0.25:0} = hex \"01fe037f\"\n"
+        "  tensor %2 i8[1,2] \"y\"\n"
+        "  tensor %3 i8[1,2] \"\"\n"
+        "  inputs (%0)\n"
+        "  outputs (%3)\n"
+        "  node fully_connected (%0, %1, _) -> (%2) {act: text \"none\", keep_num_dims: int 1, "
+        "list: ints [1, -1, -9223372036854775808, 9223372036854775807], reals: floats [0.1, -0.0, inf], "
+        "beta: float 1.0, empty: ints []} ids [0] from \"FULLY_CONNECTED\" at 20257\n"
+        "  node relu (%2) -> (%3) ids [1]\n"
+        "}\n");
+}
+
+static ir_model *parsed(const char *text) {
+    ir_model *m = NULL;
+    base_status status = ir_parse(f->arena, "in.ir", text, strlen(text), &m, &f->d);
+    if (status) {
+        fail_msg("%u:%u: %s", f->d.list.at[0].line, f->d.list.at[0].column, f->d.list.at[0].message);
+    }
+    return m;
+}
+
+static void printing_what_was_parsed_gives_the_same_bytes(void **state) {
+    (void)state;
+    ir_model *m = small();
+    ir_graph *g = &m->graphs.at[0];
+    *BASE_PUSH(f->arena, &m->symbols) = (ir_symbol){"T", 16};
+    /* Every length of base64's last group, and constants of 0 elements. */
+    static uint8_t bytes[101];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(i * 37 + 11);
+    }
+    for (int64_t n = 98; n < 101; n++) {
+        ir_shape s = ir_shape_of(1, &n);
+        uint32_t t = ir_tensor_add(m, g, "c", BASE_U8, &s);
+        g->tensors.at[t].data = bytes;
+    }
+    ir_shape none = shape(1, 0, 0), symbolic = shape(2, 16, 3);
+    symbolic.symbol[0] = 1;
+    uint32_t t = ir_tensor_add(m, g, "none", BASE_F32, &none);
+    g->tensors.at[t].data = bytes;
+    t = ir_tensor_add(m, g, "state", BASE_F32, &symbolic);
+    g->tensors.at[t].variable = true;
+    ir_node_add(m, g, "an op", NULL, 0, NULL, 0, IR_NONE);
+    ir_graph_add(m, "sub")->index = 4;
+    char *once = printed(m);
+    ir_model *again = parsed(once);
+    assert_string_equal(printed(again), once);
+    assert_string_equal(again->graphs.at[0].tensors.at[1].name, "w \"quoted\"\n\xff");
+    assert_memory_equal(again->graphs.at[0].tensors.at[1].data, weights, 4);
+    for (size_t i = 4; i < 7; i++) {
+        assert_memory_equal(again->graphs.at[0].tensors.at[i].data, bytes, 94 + i);
+    }
+    assert_non_null(again->graphs.at[0].tensors.at[7].data);
+    assert_int_equal(again->graphs.at[0].tensors.at[8].shape.symbol[0], 1);
+    assert_int_equal(again->graphs.at[0].tensors.at[8].shape.dim[0], 16);
+    assert_int_equal(again->graphs.at[1].index, 4);
+    assert_int_equal(again->graphs.at[0].nodes.at[0].inputs[2], IR_NONE);
+}
+
+static void scales_are_exact(void **state) {
+    (void)state;
+    static const float hard[] = {0.1f, 1.17549435e-38f, 1.40129846e-45f, 3.40282347e+38f, 0.003921569f, 16777217.0f};
+    ir_model *m = small();
+    ir_tensor *x = &m->graphs.at[0].tensors.at[0];
+    for (size_t i = 0; i < sizeof hard / sizeof *hard; i++) {
+        x->quant.scale = &hard[i];
+        float back = parsed(printed(m))->graphs.at[0].tensors.at[0].quant.scale[0];
+        assert_memory_equal(&back, &hard[i], sizeof back);
+    }
+}
+
+#define HEAD "burin 1\nmodel \"a\" \"b\"\n"
+
+static void comments_and_space_mean_nothing(void **state) {
+    (void)state;
+    ir_model *m =
+        parsed("# first\nburin 1 model \"a\" # format\n\"b\" graph \"g\" 0 {tensor %0 f32 [ 2 , 3 ]\t\"\\n\"}");
+    assert_string_equal(printed(m),
+                        HEAD "graph \"g\" 0 {\n  tensor %0 f32[2,3] \"\\x0a\"\n  inputs ()\n  outputs ()\n}\n");
+}
+
+typedef struct malformed {
+    const char *text;
+    unsigned line, column;
+    const char *part;
+} malformed;
+
+static const malformed wrong[] = {
+    {"", 1, 1, "expected 'burin', got the end"},
+    {"burin 2\n", 1, 7, "version 2 of the text form: this program reads 1"},
+    {"burin 99999999999999999999", 1, 7, "more than 64 bits"},
+    {"burin 1\nmodel tflite", 2, 7, "expected '\"', got 'tflite'"},
+    {"burin 1\nmodel \"a\n\"", 2, 7, "not closed on its line"},
+    {HEAD "tensor", 3, 1, "expected symbol or graph, got 'tensor'"},
+    {HEAD "symbol \"N\" -1", 3, 8, "bound is 0 or more"},
+    {HEAD "symbol \"N\" 1\nsymbol \"N\" 2", 4, 8, "there twice"},
+    {HEAD "graph \"g\" 0 {\n", 4, 1, "expected '}', got the end"},
+    {HEAD "graph \"g\" 0 {\n  rubbish\n}", 4, 3, "expected tensor, node, inputs, outputs or '}', got 'rubbish'"},
+    {HEAD "graph \"g\" 0 {\n tensor %1 i8[] \"\"\n}", 4, 10, "the next tensor is %0"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i7[] \"\"\n}", 4, 12, "expected an element type, got 'i7'"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[-1] \"\"\n}", 4, 15, "an extent is 0 or more"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[\"N\"] \"\"\n}", 4, 15, "no such symbol"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[1 2] \"\"\n}", 4, 17, "expected ',' or ']', got '2'"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[1,1,1,1,1,1,1,1,1] \"\"\n}", 4, 31, "at most 8 extents"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[] \"\\q\"\n}", 4, 18, "expected one of"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[] \"a\\x00\"\n}", 4, 17, "a name has no byte 0"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[] \"\" quant {x:1}\n}", 4, 27, "expected a number, got 'x'"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[] \"\" quant axis 8 {1:1}\n}", 4, 31, "an axis is from 0 to 7"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[2] \"\" = hex \"01\"\n}", 4, 23, "expected 2 bytes, got 1"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[2] \"\" = hex \"010\"\n}", 4, 31, "pairs of hexadecimal digits"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[2] \"\" = base64 \"AQ=A\"\n}", 4, 34, "not base64"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[1] \"\" = base64 \"AR==\"\n}", 4, 34, "bits are left over"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[2] \"\" = base64 \"AQ\n", 4, 23, "the constant is not closed"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[2] \"\" = raw\n}", 4, 23, "expected 'hex' or 'base64', got 'raw'"},
+    {HEAD "graph \"g\" 0 {\n inputs (%0)\n}", 4, 10, "there is no tensor %0 above"},
+    {HEAD "graph \"g\" 0 {\n node relu (_) -> (_)\n}", 4, 20, "expected '%', got '_'"},
+    {HEAD "graph \"g\" 0 {\n node _ () -> ()\n}", 4, 7, "expected an operator, got '_'"},
+    {HEAD "graph \"g\" 0 {\n node a () -> () {x: int 1, x: int 2}\n}", 4, 29, "there twice"},
+    {HEAD "graph \"g\" 0 {\n node a () -> () {x: real 1}\n}", 4, 22, "expected int, float, text, ints or floats"},
+    {HEAD "graph \"\xc3\xa9\xc3\xa9\" 0 {\n}\ngraph \"\xc3\xa9\xc3\xa9\" x", 5, 12, "expected an integer, got 'x'"},
+};
+
+static void malformed_texts_have_line_and_column(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ir_model *m = NULL;
+        f->d.list.n = 0; /* each text has the whole of the list */
+        f->d.errors = 0;
+        assert_int_equal(ir_parse(f->arena, "in.ir", wrong[i].text, strlen(wrong[i].text), &m, &f->d), BASE_REFUSED);
+        assert_null(m);
+        const base_diag *got = &f->d.list.at[0];
+        if (got->line != wrong[i].line || got->column != wrong[i].column || !strstr(got->message, wrong[i].part)) {
+            fail_msg("text %zu: %u:%u: %s; expected %u:%u: %s", i, got->line, got->column, got->message, wrong[i].line,
+                     wrong[i].column, wrong[i].part);
+        }
+    }
+}
+
+static void every_error_of_a_text_is_reported(void **state) {
+    (void)state;
+    const char *text = HEAD "graph \"g\" 0 {\n"
+                            "  tensor %0 i7[] \"a\"\n"
+                            "  tensor %1 i8[] \"b\"\n"
+                            "  tensor %2 i8[] \"c\" = hex \"\"\n"
+                            "  node relu (%1) -> (%9)\n"
+                            "}\n";
+    ir_model *m = NULL;
+    assert_int_equal(ir_parse(f->arena, "in.ir", text, strlen(text), &m, &f->d), BASE_REFUSED);
+    assert_int_equal(f->d.errors, 3);
+    assert_int_equal(f->d.list.at[0].line, 4);
+    assert_int_equal(f->d.list.at[1].line, 6);
+    assert_int_equal(f->d.list.at[2].line, 7);
+}
+
+static void any_cut_of_a_text_is_refused_or_read(void **state) {
+    (void)state;
+    char *text = printed(small());
+    size_t n = strlen(text), read = 0;
+    for (size_t i = 0; i < n; i++) {
+        ir_model *m = NULL;
+        char *cut = malloc(i ? i : 1); /* its own block: a read past the end is seen by a sanitizer */
+        memcpy(cut, text, i);
+        f->d.list.n = 0;
+        read += ir_parse(f->arena, "in.ir", cut, i, &m, &f->d) == BASE_OK;
+        free(cut);
+    }
+    /* Whole are only the head (before the graph: from the quote that closes it) and all but the last line end. */
+    assert_int_equal(read, 3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(shapes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(attributes_replace_by_name, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_sound_model_passes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bad_tensors_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bad_edges_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cycle_and_a_late_producer_are_told_apart, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sorting_moves_only_what_it_must, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(variables_keep_the_order_of_their_users, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(printing_is_what_the_document_says, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(printing_what_was_parsed_gives_the_same_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(scales_are_exact, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(comments_and_space_mean_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(malformed_texts_have_line_and_column, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_error_of_a_text_is_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(any_cut_of_a_text_is_refused_or_read, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -7,6 +7,10 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 # -ffp-contract=off: the fixed math words and the evaluator promise the same bits on every machine.
 add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -fvisibility=hidden -ffp-contract=off)
+# The x87 unit rounds to 64 bits, not 53, so that promise needs SSE2 on 32-bit x86 (-m32).
+if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_SYSTEM_PROCESSOR MATCHES "86|amd64|AMD64")
+    add_compile_options(-msse2 -mfpmath=sse)
+endif()
 # Strict C11 hides POSIX (mmap, fsync, mkstemp); the library uses POSIX 2008 and nothing beyond it
 # (but for files without a name, where the system has them: base/file.c).
 add_compile_definitions(_POSIX_C_SOURCE=200809L)

@@ -1,0 +1,172 @@
+/* print.c - the plan as a table for people and as JSON for programs.
+ *
+ * Takes a plan. Gives text; decides nothing. The JSON is version 1 of docs/PLAN.md: fields are only ever added.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "plan/plan_private.h"
+
+#define PLAN_VERSION 1
+
+static const plan_tensor *output_of(const plan_module *p, const plan_kernel *k) {
+    uint32_t t = k->program->outputs.n > 0 ? k->tensor[k->program->outputs.at[0]] : IR_NONE;
+    return t == IR_NONE ? NULL : &p->tensors.at[t];
+}
+
+/* Bytes of the constants a kernel reads, as the graph or folding has them. */
+static uint64_t constant_bytes(const plan_module *p, const plan_kernel *k) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < k->program->tensors.n; i++) {
+        if (k->tensor[i] != IR_NONE && p->tensors.at[k->tensor[i]].role == PLAN_CONSTANT) {
+            bytes += p->tensors.at[k->tensor[i]].bytes;
+        }
+    }
+    return bytes;
+}
+
+static const plan_schedule *main_schedule(const plan_kernel *k) { return &k->schedules[k->program->stages.n - 1]; }
+
+static char *schedule_text(base_arena *arena, const plan_kernel *k) {
+    if (k->program->stages.n == 0) {
+        return base_strdup(arena, "constant");
+    }
+    const plan_schedule *x = main_schedule(k);
+    if (x->form == PLAN_CONTRACT) {
+        return base_printf(arena, "contract %ux%u", x->mr, x->nr);
+    }
+    if (x->form == PLAN_DEPTHWISE) {
+        return base_printf(arena, "depthwise %u", x->nr);
+    }
+    return base_strdup(arena, plan_form_name(x->form));
+}
+
+static void put_row(base_text *out, base_arena *scratch, const plan_module *p, size_t i) {
+    const plan_kernel *k = &p->kernels.at[i];
+    const plan_tensor *t = output_of(p, k);
+    const char *ids = k->id_count > 0 && k->ids[0] != IR_NONE ? base_printf(scratch, "%u", k->ids[0]) : "-";
+    base_put(out, "%5s  %-18s %-14s %-5s %12" PRIu64 " %10" PRIu64 " %10" PRIu64 " %9s  %s\n", ids, k->op,
+             t == NULL ? "" : ir_shape_print(scratch, &t->shape), t == NULL ? "" : base_type_name(t->type), k->macs, constant_bytes(p, k),
+             t == NULL ? 0 : t->bytes, t == NULL ? "" : base_printf(scratch, "@%" PRIu64, t->offset), schedule_text(scratch, k));
+}
+
+void plan_print(base_text *out, const plan_module *p) {
+    base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
+    base_put(out, "%5s  %-18s %-14s %-5s %12s %10s %10s %9s  %s\n", "id", "operator", "output", "type", "MACs", "constants", "bytes", "place",
+             "form");
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        put_row(out, scratch, p, i);
+    }
+    base_put(out, "\noperators  %zu, %" PRIu64 " MACs\n", p->kernels.n, p->macs);
+    base_put(out, "RAM        arena %" PRIu64 " bytes, lower bound %" PRIu64 "; placed %s\n", p->arena_bytes, p->arena_bound, p->placement);
+    if (p->state_bytes > 0) {
+        base_put(out, "state      %" PRIu64 " bytes\n", p->state_bytes);
+    }
+    base_put(out, "constants  %" PRIu64 " bytes\n", p->constant_bytes);
+    base_put(out, "device     %s\n", p->device->name);
+    base_arena_free(scratch);
+}
+
+/* ---- JSON ---- */
+
+static void put_shape(base_text *out, const ir_shape *s) {
+    base_puts(out, "[");
+    for (uint32_t k = 0; k < s->rank; k++) {
+        base_put(out, "%s%" PRId64, k ? "," : "", s->dim[k]);
+    }
+    base_puts(out, "]");
+}
+
+static void put_schedule(base_text *out, const lang_program *p, size_t i, const plan_schedule *x) {
+    base_puts(out, "{\"stage\":");
+    base_put_quoted(out, p->tensors.at[p->stages.at[i].tensor].name);
+    base_put(out, ",\"form\":\"%s\",\"order\":[", plan_form_name(x->form));
+    for (uint32_t k = 0; k < x->order_count; k++) {
+        base_put(out, "%s%u", k ? "," : "", x->order[k]);
+    }
+    base_put(out, "],\"m_var\":%d,\"n_var\":%d,\"mr\":%u,\"nr\":%u,\"unroll\":%u,\"padding\":\"%s\"", x->m_var == 255 ? -1 : (int)x->m_var,
+             x->n_var == 255 ? -1 : (int)x->n_var, x->mr, x->nr, x->unroll, plan_padding_name(x->padding));
+    base_put(out, ",\"pack\":%s,\"hoist_zero\":%s,\"in_place\":%s,\"collapse\":%u,\"threads_var\":%d}", x->pack ? "true" : "false",
+             x->hoist_zero ? "true" : "false", x->in_place ? "true" : "false", x->collapse, x->threads_var == 255 ? -1 : (int)x->threads_var);
+}
+
+static void put_kernel(base_text *out, const plan_kernel *k, size_t i) {
+    base_put(out, "    {\"kernel\":%zu,\"ids\":[", i);
+    for (size_t n = 0, put = 0; n < k->id_count; n++) {
+        if (k->ids[n] != IR_NONE) {
+            base_put(out, "%s%u", put++ ? "," : "", k->ids[n]);
+        }
+    }
+    base_puts(out, "],\"op\":");
+    base_put_quoted(out, k->op);
+    base_put(out, ",\"macs\":%" PRIu64 ",\"cost\":%" PRIu64 ",\"same_as\":%u,\"reason\":", k->macs, k->cost, k->same_as);
+    base_put_quoted(out, k->reason == NULL ? "" : k->reason);
+    base_puts(out, ",\"tensors\":[");
+    for (size_t t = 0, put = 0; t < k->program->tensors.n; t++) {
+        if (k->tensor[t] != IR_NONE) {
+            base_put(out, "%s%u", put++ ? "," : "", k->tensor[t]);
+        }
+    }
+    base_puts(out, "],\"stages\":[");
+    for (size_t s = 0; s < k->program->stages.n; s++) {
+        base_puts(out, s ? "," : "");
+        put_schedule(out, k->program, s, &k->schedules[s]);
+    }
+    base_puts(out, "]}");
+}
+
+static void put_tensor(base_text *out, const plan_module *p, uint32_t i) {
+    const plan_tensor *t = &p->tensors.at[i];
+    base_put(out, "    {\"tensor\":%u,\"source\":%d,\"name\":", i, t->graph_tensor == IR_NONE ? -1 : (int)t->graph_tensor);
+    base_put_quoted(out, t->name);
+    base_put(out, ",\"role\":\"%s\",\"type\":\"%s\",\"shape\":", plan_role_name(t->role), base_type_name(t->type));
+    put_shape(out, &t->shape);
+    bool placed = t->role != PLAN_CONSTANT;
+    base_put(out, ",\"bytes\":%" PRIu64 ",\"memory\":", t->bytes);
+    base_put_quoted(out, t->memory < p->device->memory_count ? p->device->memories[t->memory].name : placed ? "arena" : "constants");
+    if (placed) {
+        base_put(out, ",\"offset\":%" PRIu64 ",\"first\":%u,\"last\":%u,\"root\":%u,\"root_offset\":%" PRIu64, t->offset, t->first, t->last, t->root,
+                 t->root_offset);
+    }
+    base_puts(out, "}");
+}
+
+static void put_list(base_text *out, const char *name, const uint32_t *at, size_t n) {
+    base_put(out, "  \"%s\":[", name);
+    for (size_t i = 0; i < n; i++) {
+        base_put(out, "%s%u", i ? "," : "", at[i]);
+    }
+    base_puts(out, "],\n");
+}
+
+void plan_print_json(base_text *out, const plan_module *p, const char *check) {
+    base_put(out, "{\n  \"version\":%d,\n  \"prefix\":", PLAN_VERSION);
+    base_put_quoted(out, p->prefix);
+    base_puts(out, ",\n  \"model\":{\"file\":");
+    base_put_quoted(out, p->model->file);
+    base_puts(out, ",\"format\":");
+    base_put_quoted(out, p->model->format);
+    base_put(out, ",\"structure_hash\":\"%016" PRIx64 "\",\"weights_hash\":\"%016" PRIx64 "\"},\n", p->structure_hash, p->weights_hash);
+    base_puts(out, "  \"device\":{\"name\":");
+    base_put_quoted(out, p->device->name);
+    const plan_machine *m = &p->device->machine;
+    base_put(out, ",\"detected\":%s,\"vector_bytes\":%u,\"registers\":%u,\"tile_m\":%u,\"tile_n\":%u,\"depthwise_n\":%u,\"unroll_k\":%u,\"alignment\":%u},\n",
+             p->device->detected ? "true" : "false", m->vector_bytes, m->registers, m->tile_m, m->tile_n, m->depthwise_n, m->unroll_k, m->alignment);
+    base_put(out, "  \"arena\":{\"bytes\":%" PRIu64 ",\"lower_bound\":%" PRIu64 ",\"placement\":", p->arena_bytes, p->arena_bound);
+    base_put_quoted(out, p->placement);
+    base_put(out, "},\n  \"state_bytes\":%" PRIu64 ",\n  \"constant_bytes\":%" PRIu64 ",\n  \"macs\":%" PRIu64 ",\n", p->state_bytes,
+             p->constant_bytes, p->macs);
+    put_list(out, "inputs", p->inputs.at, p->inputs.n);
+    put_list(out, "outputs", p->outputs.at, p->outputs.n);
+    base_puts(out, "  \"kernels\":[\n");
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        put_kernel(out, &p->kernels.at[i], i);
+        base_puts(out, i + 1 < p->kernels.n ? ",\n" : "\n");
+    }
+    base_puts(out, "  ],\n  \"tensors\":[\n");
+    for (uint32_t i = 0; i < p->tensors.n; i++) {
+        put_tensor(out, p, i);
+        base_puts(out, i + 1 < p->tensors.n ? ",\n" : "\n");
+    }
+    base_put(out, "  ],\n  \"check\":%s\n}\n", check == NULL ? "{\"checked\":false}" : check);
+}

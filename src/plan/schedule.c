@@ -1,0 +1,127 @@
+/* schedule.c - which form each stage of a kernel takes, by its roles and the machine's numbers.
+ *
+ * Takes a kernel's program and the device. Gives schedules and the reason. Rules, no search; knows no operator.
+ */
+#include "plan/plan_private.h"
+
+#define NO_VAR 255u
+
+static const char *const form_names[PLAN_FORM_COUNT] = {"alias", "nest", "contract", "depthwise"};
+static const char *const padding_names[] = {"none", "test", "clip", "split", "gather"};
+static const char *const role_names[] = {"input", "output", "activation", "scratch", "constant", "state"};
+
+const char *plan_form_name(plan_form f) { return form_names[f]; }
+const char *plan_padding_name(plan_padding p) { return padding_names[p]; }
+const char *plan_role_name(plan_role r) { return role_names[r]; }
+
+bool plan_is_alias(base_arena *scratch, const lang_program *p, uint32_t *input) {
+    (void)scratch;
+    if (p->stages.n != 1 || p->outputs.n != 1 || p->stages.at[0].rec >= 0) {
+        return false;
+    }
+    const lang_stage *s = &p->stages.at[0];
+    const lang_node *body = lang_at(p, s->body);
+    if (body->kind != LANG_READ || body->has_fill) {
+        return false;
+    }
+    const lang_tensor *from = &p->tensors.at[body->index], *to = &p->tensors.at[s->tensor];
+    uint64_t from_elements = 1, to_elements = 1;
+    for (uint32_t k = 0; k < from->rank; k++) {
+        from_elements *= (uint64_t)from->dim[k];
+    }
+    for (uint32_t k = 0; k < to->rank; k++) {
+        to_elements *= (uint64_t)to->dim[k];
+    }
+    lang_affine a;
+    if (from->kind != LANG_INPUT || from->data != NULL || from->type != to->type || from_elements != to_elements ||
+        !lang_affine_read(p, s->body, &a) || a.constant != 0) {
+        return false;
+    }
+    int64_t stride = 1;
+    for (uint32_t k = to->rank; k-- > 0;) {
+        if (to->dim[k] != 1 && a.coefficient[k] != stride) {
+            return false;
+        }
+        stride *= to->dim[k];
+    }
+    *input = from->input;
+    return true;
+}
+
+static int64_t extent_of(const lang_stage *s, uint32_t var) { return s->vars[var].bound; }
+
+static bool is_constant(const lang_program *p, lang_ref read) {
+    const lang_tensor *t = &p->tensors.at[lang_at(p, read)->index];
+    return t->data != NULL;
+}
+
+/* The innermost output variable with one of two roles; NO_VAR: none. */
+static uint8_t innermost(const lang_stage *s, const lang_roles *r, lang_role a, lang_role b) {
+    for (uint32_t k = s->rank; k-- > 0;) {
+        if ((r->role[k] == a || r->role[k] == b) && extent_of(s, k) > 1) {
+            return (uint8_t)k;
+        }
+    }
+    return NO_VAR;
+}
+
+/* Tiles of equal size rather than a full tile and a rest: ceil(extent / ceil(extent / tile)). */
+static uint32_t even_tile(int64_t extent, uint32_t tile) {
+    if (extent <= (int64_t)tile || tile == 0) {
+        return extent < 1 ? 1 : (uint32_t)(extent < (int64_t)tile ? extent : tile);
+    }
+    int64_t tiles = (extent + tile - 1) / tile;
+    return (uint32_t)((extent + tiles - 1) / tiles);
+}
+
+static void natural_order(plan_schedule *x, const lang_stage *s) {
+    x->order_count = s->rank;
+    for (uint32_t k = 0; k < s->rank; k++) {
+        x->order[k] = (uint8_t)k;
+    }
+}
+
+static const char *schedule_stage(const lang_program *p, const lang_stage *s, const lang_roles *r, const plan_options *o,
+                                  plan_schedule *x) {
+    const plan_machine *m = &o->device->machine;
+    *x = (plan_schedule){.form = PLAN_NEST, .m_var = NO_VAR, .n_var = NO_VAR, .mr = 1, .nr = 1, .unroll = 1, .threads_var = NO_VAR};
+    x->padding = r->guarded ? PLAN_PAD_TEST : PLAN_PAD_NONE;
+    natural_order(x, s);
+    if (o->opt_level == 0) {
+        return "opt_level 0: the nest as defined";
+    }
+    x->padding = r->guarded ? PLAN_PAD_CLIP : PLAN_PAD_NONE;
+    bool packable = r->b.read != 0 && is_constant(p, r->b.read);
+    if (r->pattern == LANG_CONTRACT && packable && innermost(s, r, LANG_ROLE_N, LANG_ROLE_N) != NO_VAR) {
+        x->form = PLAN_CONTRACT;
+        x->n_var = innermost(s, r, LANG_ROLE_N, LANG_ROLE_N);
+        x->m_var = innermost(s, r, LANG_ROLE_M, LANG_ROLE_M);
+        x->nr = even_tile(extent_of(s, x->n_var), m->tile_n);
+        x->mr = x->m_var == NO_VAR ? 1 : even_tile(extent_of(s, x->m_var), m->tile_m);
+        x->pack = true;
+        x->unroll = m->unroll_k;
+        x->hoist_zero = r->a.addend != 0;
+        x->padding = r->guarded ? PLAN_PAD_GATHER : PLAN_PAD_NONE;
+        return "a sum of products with constant factor: register tile, weights packed";
+    }
+    if (r->pattern == LANG_DEPTHWISE && packable && innermost(s, r, LANG_ROLE_BATCH, LANG_ROLE_BATCH) != NO_VAR) {
+        x->form = PLAN_DEPTHWISE;
+        x->n_var = innermost(s, r, LANG_ROLE_BATCH, LANG_ROLE_BATCH);
+        x->nr = even_tile(extent_of(s, x->n_var), m->depthwise_n);
+        x->pack = true;
+        x->padding = r->guarded ? PLAN_PAD_SPLIT : PLAN_PAD_NONE;
+        return "a sum of products without a shared factor: channels side by side, weights packed";
+    }
+    return "one loop nest";
+}
+
+void plan_schedule_kernel(base_arena *arena, plan_kernel *k, const plan_options *o) {
+    const lang_program *p = k->program;
+    lang_ranges *ranges = lang_ranges_new(arena, p);
+    k->schedules = BASE_NEWS(arena, plan_schedule, p->stages.n + 1);
+    for (size_t i = 0; i < p->stages.n; i++) {
+        const lang_stage *s = &p->stages.at[i];
+        lang_roles roles = lang_roles_of(ranges, s);
+        k->reason = schedule_stage(p, s, &roles, o, &k->schedules[i]);
+    }
+}

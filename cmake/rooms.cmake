@@ -59,12 +59,31 @@ function(burin_embed_ops out)
     set(${out} ${file} PARENT_SCOPE)
 endfunction()
 
+# The device profiles devices/*.yaml as a C table.
+function(burin_devices out)
+    file(GLOB profiles CONFIGURE_DEPENDS devices/*.yaml)
+    set(file ${BURIN_GENERATED}/plan/devices.c)
+    file(MAKE_DIRECTORY ${BURIN_GENERATED}/plan)
+    # The system's Python first: its packages are the ones that scripts/setup installs.
+    find_program(BURIN_PYTHON python3 HINTS /usr/bin NO_CMAKE_ENVIRONMENT_PATH REQUIRED)
+    add_custom_command(
+        OUTPUT ${file}
+        COMMAND ${BURIN_PYTHON} ${PROJECT_SOURCE_DIR}/scripts/devices.py ${file} ${profiles}
+        DEPENDS ${profiles} scripts/devices.py
+        COMMENT "Making the table of devices"
+        VERBATIM)
+    set(${out} ${file} PARENT_SCOPE)
+endfunction()
+
 function(burin_add_room room below)
     burin_room_id(${room} id)
     file(GLOB sources CONFIGURE_DEPENDS src/${room}/*.c)
     if(room STREQUAL ops AND sources)
         burin_embed_ops(embedded)
         list(APPEND sources ${embedded})
+    elseif(room STREQUAL plan AND sources)
+        burin_devices(devices)
+        list(APPEND sources ${devices})
     elseif(room STREQUAL formats AND EXISTS ${PROJECT_SOURCE_DIR}/src/formats/formats.h)
         burin_list(formats formats_interface formats formats.h)
         list(APPEND sources ${BURIN_GENERATED}/formats/list.c)

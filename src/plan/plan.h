@@ -38,6 +38,8 @@ typedef struct plan_device {
 const plan_device *plan_device_find(const char *name); /* generic, host, cortex-m0, cortex-m4 ...; NULL: none */
 size_t plan_device_count(void);
 const plan_device *plan_device_at(size_t i);
+/* A profile that asks for it, with this host's facts in place of its own; any other profile as it is. */
+const plan_device *plan_device_detect(base_arena *arena, const plan_device *device);
 
 /* ---- schedules ---- */
 typedef enum plan_form {

@@ -24,7 +24,7 @@ static uint32_t detected_vector_bytes(uint32_t otherwise) {
     if (__builtin_cpu_supports("avx512f")) {
         return 64;
     }
-    return __builtin_cpu_supports("avx2") ? 32 : 16;
+    return __builtin_cpu_supports("avx2") ? 32 : otherwise;
 #else
     return otherwise;
 #endif

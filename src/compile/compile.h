@@ -1,0 +1,32 @@
+/* compile.h - face of room `compile`: the road from a graph to files, walked once.
+ *
+ * Takes a model that was read. Gives passes run, plan made, target emitted. pipeline.c is the whole road on one page.
+ * Checks nothing by execution (room check does) and writes no file.
+ */
+#ifndef BURIN_COMPILE_H
+#define BURIN_COMPILE_H
+
+#include "formats/formats.h"
+#include "passes/passes.h"
+#include "targets/target.h"
+
+typedef struct compile_options {
+    const target_interface *target;
+    const plan_device *device;
+    const char *prefix; /* a C identifier */
+    unsigned opt_level;
+    const char *const *goals;
+    size_t goal_count;
+    const char *dump_after;
+    base_text *dump;
+} compile_options;
+
+/* A C identifier from a file's name: letters, digits and _ kept, the rest _, never first a digit, never a keyword. */
+char *compile_prefix(base_arena *arena, const char *file);
+/* Passes, then the plan. m is changed. */
+base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o, plan_module **plan, base_diags *d);
+/* The target's files of a plan. */
+base_status compile_emit(base_arena *arena, const compile_options *o, const plan_module *plan, const ir_model *m, const target_options *t,
+                         target_files *files, base_diags *d);
+
+#endif

@@ -356,11 +356,17 @@ static bool is_inside(const char *name) {
 static base_status write_several(base_arena *arena, const char *folder, const base_output_file *files, size_t n,
                                  bool force, output **outputs, made *m, base_diags *d) {
     const bool slash = folder[0] && folder[strlen(folder) - 1] != '/';
+    base_map *names = base_map_new(arena);
     base_status status = make_folder(arena, folder, m, d);
     for (size_t i = 0; i < n && status == BASE_OK; i++) {
-        if (!is_inside(files[i].name)) {
+        bool is_new = true;
+        const bool inside = is_inside(files[i].name);
+        if (inside) {
+            base_map_put(names, files[i].name, strlen(files[i].name), &is_new);
+        }
+        if (!inside || !is_new) {
             const base_place place = {.file = files[i].name};
-            base_error(d, &place, "is not a name inside the output folder");
+            base_error(d, &place, inside ? "is written twice" : "is not a name inside the output folder");
             return BASE_USAGE;
         }
         const char *path = base_printf(arena, "%s%s%s", folder, slash ? "/" : "", files[i].name);

@@ -1,0 +1,61 @@
+/* pipeline.c - the whole road on one page: graph, passes, plan, target.
+ *
+ * Takes a model that a format read. Gives a plan and the target's files. Each step is one call; what can be refused is
+ * refused by the step that knows why.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "compile/compile.h"
+
+static bool is_keyword(const char *s) {
+    static const char *const words[] = {"auto", "break", "case", "char", "class", "const", "continue", "default", "delete", "do", "double", "else",
+                                        "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "main", "new", "register",
+                                        "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this",
+                                        "typedef", "union", "unsigned", "void", "volatile", "while"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(s, words[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+char *compile_prefix(base_arena *arena, const char *file) {
+    const char *slash = strrchr(file, '/');
+    const char *name = slash != NULL ? slash + 1 : file;
+    const char *dot = strrchr(name, '.');
+    size_t n = dot != NULL && dot != name ? (size_t)(dot - name) : strlen(name);
+    n = n > 64 ? 64 : n;
+    base_text t = {.arena = arena};
+    if (n == 0 || !is_letter(name[0])) {
+        base_puts(&t, "model_");
+    }
+    for (size_t i = 0; i < n; i++) {
+        char c = is_letter(name[i]) || (name[i] >= '0' && name[i] <= '9') ? name[i] : '_';
+        base_putn(&t, &c, 1);
+    }
+    if (is_keyword(t.at)) {
+        base_puts(&t, "_");
+    }
+    return t.at;
+}
+
+base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o, plan_module **plan, base_diags *d) {
+    passes_context passes = {.arena = arena, .ops = ops, .goal = {o->goals, o->goal_count}, .opt_level = o->opt_level};
+    passes.dump_after = o->dump_after;
+    passes.dump = o->dump;
+    base_status status = passes_run(&passes, m, d);
+    if (status != BASE_OK) {
+        return status;
+    }
+    plan_options how = {.device = o->device, .prefix = o->prefix, .goals = o->goals, .goal_count = o->goal_count, .opt_level = o->opt_level};
+    return plan_build(arena, ops, m, &how, plan, d);
+}
+
+base_status compile_emit(base_arena *arena, const compile_options *o, const plan_module *plan, const ir_model *m, const target_options *t,
+                         target_files *files, base_diags *d) {
+    return o->target->emit(arena, plan, m, t, files, d);
+}

@@ -1,0 +1,89 @@
+/* passes.c - runs the passes, verifies after each, keeps dumps; and what several passes need.
+ *
+ * Takes a model. Gives it changed. The list is passes.def.
+ */
+#include <string.h>
+
+#include "passes/passes_private.h"
+
+const passes_pass passes_list[] = {
+#define PASS(name, level, description) {#name, description, level, passes_##name},
+#include "passes/passes.def"
+#undef PASS
+};
+const size_t passes_count = sizeof passes_list / sizeof passes_list[0];
+
+uint32_t *passes_count_uses(base_arena *scratch, const ir_graph *g) {
+    uint32_t *uses = BASE_NEWS(scratch, uint32_t, g->tensors.n + 1);
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        const ir_node *n = &g->nodes.at[i];
+        for (size_t k = 0; k < n->input_count; k++) {
+            if (n->inputs[k] != IR_NONE) {
+                uses[n->inputs[k]]++;
+            }
+        }
+    }
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        uses[g->outputs.at[i]]++;
+    }
+    return uses;
+}
+
+void passes_drop(ir_graph *g, const bool *gone) {
+    size_t kept = 0;
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        if (!gone[i]) {
+            g->nodes.at[kept++] = g->nodes.at[i];
+        }
+    }
+    g->nodes.n = kept;
+}
+
+bool passes_same_quant(const ir_quant *a, const ir_quant *b) {
+    if (a->n != b->n || (a->n > 1 && a->axis != b->axis)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (a->scale[i] != b->scale[i] || a->zero[i] != b->zero[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static base_status check_name(const passes_context *c, base_diags *d) {
+    const char *names[sizeof passes_list / sizeof passes_list[0] + 1];
+    if (c->dump_after == NULL || strcmp(c->dump_after, "all") == 0) {
+        return BASE_OK;
+    }
+    for (size_t i = 0; i < passes_count; i++) {
+        names[i] = passes_list[i].name;
+        if (strcmp(c->dump_after, names[i]) == 0) {
+            return BASE_OK;
+        }
+    }
+    names[passes_count] = "all";
+    const char *near = base_nearest(c->dump_after, names, passes_count + 1);
+    base_error(d, NULL, "no pass is called \"%s\"; %s%s", c->dump_after, near != NULL ? "the nearest is " : "the passes are fold, fuse, dead and all",
+               near != NULL ? near : "");
+    return BASE_USAGE;
+}
+
+base_status passes_run(passes_context *c, ir_model *m, base_diags *d) {
+    base_status status = check_name(c, d);
+    for (size_t i = 0; status == BASE_OK && i < passes_count; i++) {
+        if (c->opt_level < passes_list[i].level) {
+            continue;
+        }
+        status = passes_list[i].run(c, m, d);
+        if (status == BASE_OK) {
+            status = ir_verify(m, d);
+        }
+        if (status == BASE_OK && c->dump != NULL && c->dump_after != NULL &&
+            (strcmp(c->dump_after, "all") == 0 || strcmp(c->dump_after, passes_list[i].name) == 0)) {
+            base_put(c->dump, "// after pass %s\n", passes_list[i].name);
+            ir_print(c->dump, m);
+        }
+    }
+    return status;
+}

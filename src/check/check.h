@@ -13,10 +13,8 @@
 typedef struct check_reference check_reference;
 base_status check_reference_new(base_arena *arena, ops_registry *ops, const ir_model *m, const ops_goal *goal, bool simplified,
                                 check_reference **out, base_diags *d);
-/* inputs, outputs: dense, in graph order; outputs are given by the caller. bounds: per output an array of doubles for floats, or NULL;
- * a bound is measured along the whole graph (bounds of a node's inputs are carried into it). */
-base_status check_reference_run(check_reference *r, base_arena *scratch, const void *const *inputs, void *const *outputs, double *const *bounds,
-                                base_diags *d);
+/* inputs, outputs: dense, in graph order; outputs are given by the caller. */
+base_status check_reference_run(check_reference *r, base_arena *scratch, const void *const *inputs, void *const *outputs, base_diags *d);
 
 /* Inputs of case k: 0 all lowest, 1 all highest, 2 alternating extremes, 3.. random over the full range of the type (floats: within
  * [-1, 1], and larger by powers of two); the same on every machine. */

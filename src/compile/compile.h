@@ -6,7 +6,6 @@
 #ifndef BURIN_COMPILE_H
 #define BURIN_COMPILE_H
 
-#include "formats/formats.h"
 #include "passes/passes.h"
 #include "targets/target.h"
 

@@ -1,0 +1,158 @@
+/* driver.c - builds an emitted module into a small program and runs it.
+ *
+ * Takes a plan. Gives the bytes that the module computes: its outputs, or every step's inputs and outputs. The program reads the
+ * inputs from stdin and writes to stdout; the arena is filled with a pattern first, so that nothing relies on zeros.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "check/check_private.h"
+
+#define HOST_FLAGS "-std=c99 -O2"
+
+static bool is_constant(const plan_tensor *t) { return t->role == PLAN_CONSTANT; }
+
+size_t check_traced(const plan_module *p, const plan_kernel *k, bool is_input, uint32_t *out, size_t max) {
+    const lang_program *prog = k->program;
+    size_t count = is_input ? prog->inputs.n : prog->outputs.n, n = 0;
+    for (size_t i = 0; i < count && n < max; i++) {
+        uint32_t t = is_input ? prog->inputs.at[i] : prog->outputs.at[i];
+        if (t != IR_NONE && k->tensor[t] != IR_NONE && !is_constant(&p->tensors.at[k->tensor[t]])) {
+            out[n++] = k->tensor[t];
+        }
+    }
+    return n;
+}
+
+static void put_writes(base_text *t, const plan_module *p, size_t kernel, bool is_input) {
+    uint32_t list[64];
+    size_t n = check_traced(p, &p->kernels.at[kernel], is_input, list, 64);
+    for (size_t i = 0; i < n; i++) {
+        const plan_tensor *x = &p->tensors.at[list[i]];
+        base_put(t, "        fwrite(arena + %" PRIu64 ", 1, %" PRIu64 ", stdout);\n", x->offset, x->bytes);
+    }
+}
+
+static char *driver_text(base_arena *arena, const plan_module *p, bool trace) {
+    base_text t = {.arena = arena};
+    const char *x = p->prefix;
+    base_put(&t, "#include <stdio.h>\n#include <string.h>\n#include \"%s.h\"\n", x);
+    base_put(&t, "static union { unsigned char bytes[%" PRIu64 " + 64]; double align; } room;\nstatic %s_model model;\n", p->arena_bytes, x);
+    base_puts(&t, "int main(void) {\n    unsigned char *arena = room.bytes;\n    int done = 0;\n");
+    base_put(&t, "    while ((size_t)arena %% %s_ARENA_ALIGNMENT) {\n        arena++;\n    }\n", x);
+    base_put(&t, "    memset(arena, 0xa5, %" PRIu64 ");\n    if (%s_init(&model, arena, %" PRIu64 ") != %s_OK) {\n        return 10;\n    }\n", p->arena_bytes,
+             x, p->arena_bytes, x);
+    for (size_t i = 0; i < p->inputs.n; i++) {
+        uint64_t bytes = p->tensors.at[p->inputs.at[i]].bytes;
+        base_put(&t, "    if (%" PRIu64 " > 0 && fread(%s_input(&model, %zu), 1, %" PRIu64 ", stdin) != %" PRIu64 ") {\n        return 11;\n    }\n", bytes, x,
+                 i, bytes, bytes);
+    }
+    for (size_t i = 0; trace && i < p->kernels.n; i++) {
+        put_writes(&t, p, i, true);
+        base_put(&t, "    if (%s_step(&model, &done) != %s_OK) {\n        return 12;\n    }\n", x, x);
+        put_writes(&t, p, i, false);
+    }
+    if (!trace) {
+        base_put(&t, "    (void)done;\n    if (%s_run(&model) != %s_OK) {\n        return 12;\n    }\n", x, x);
+    }
+    for (size_t i = 0; i < p->outputs.n; i++) {
+        base_put(&t, "    fwrite(%s_output(&model, %zu), 1, %" PRIu64 ", stdout);\n", x, i, p->tensors.at[p->outputs.at[i]].bytes);
+    }
+    base_puts(&t, "    return fflush(stdout) != 0;\n}\n");
+    return t.at;
+}
+
+static bool is_source(const char *name) {
+    size_t n = strlen(name);
+    return n > 2 && strcmp(name + n - 2, ".c") == 0;
+}
+
+base_status check_build_module(base_arena *arena, const plan_module *plan, const compile_options *o, const char *compiler, bool trace,
+                               check_build *out, base_diags *d) {
+    target_files files = {0};
+    target_options t = {.layout = "folder"};
+    BASE_VEC(const char *) argv = {0};
+    base_status status = compile_emit(arena, o, plan, plan->model, &t, &files, d);
+    if (status != BASE_OK) {
+        return status;
+    }
+    char *folder = check_temporary_folder(arena, d);
+    if (folder == NULL) {
+        return BASE_IO;
+    }
+    const char *main_text = driver_text(arena, plan, trace);
+    *BASE_PUSH(arena, &files.list) = (base_output_file){.name = "burin_driver.c", .bytes = main_text, .size = strlen(main_text)};
+    status = base_files_write(arena, folder, files.list.at, files.list.n, true, d);
+    if (status != BASE_OK) {
+        return status;
+    }
+    const char *fixed[] = {compiler, "-std=c99", "-O2", "-w", "-o", "burin_driver"};
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+        *BASE_PUSH(arena, &argv) = fixed[i];
+    }
+    for (size_t i = 0; i < files.list.n; i++) {
+        if (is_source(files.list.at[i].name)) {
+            *BASE_PUSH(arena, &argv) = files.list.at[i].name;
+        }
+    }
+    *BASE_PUSH(arena, &argv) = "-lm";
+    *BASE_PUSH(arena, &argv) = NULL;
+    check_process built = check_spawn(arena, folder, argv.at, NULL, NULL);
+    if (built.status != 0) {
+        base_error(d, NULL, "the emitted C does not compile with %s: %s", compiler, built.text);
+        return BASE_WRONG;
+    }
+    *out = (check_build){.plan = plan, .folder = folder, .compiler = compiler, .flags = HOST_FLAGS, .trace = trace};
+    return BASE_OK;
+}
+
+base_status check_run_module(base_arena *arena, const check_build *b, const void *const *inputs, const uint8_t **bytes, size_t *size,
+                             base_diags *d) {
+    const plan_module *p = b->plan;
+    base_text in = {.arena = arena};
+    for (size_t i = 0; i < p->inputs.n; i++) {
+        base_putn(&in, inputs[i], (size_t)p->tensors.at[p->inputs.at[i]].bytes);
+    }
+    base_output_file file = {.name = "input.bin", .bytes = in.at, .size = in.n};
+    base_status status = base_files_write(arena, b->folder, &file, 1, true, d);
+    if (status != BASE_OK) {
+        return status;
+    }
+    const char *argv[] = {"./burin_driver", NULL};
+    check_process ran = check_spawn(arena, b->folder, argv, "input.bin", "output.bin");
+    if (ran.status != 0) {
+        base_error(d, NULL, "the emitted program failed (status %d): %s", ran.status, ran.text);
+        return BASE_WRONG;
+    }
+    base_file out;
+    status = base_file_read(arena, base_printf(arena, "%s/output.bin", b->folder), &out, d);
+    *bytes = out.at;
+    *size = out.size;
+    return status;
+}
+
+base_status check_run_emitted(base_arena *arena, const plan_module *plan, const compile_options *o, const char *compiler,
+                              const void *const *inputs, void *const *outputs, base_diags *d) {
+    check_build build;
+    const uint8_t *bytes = NULL;
+    size_t size = 0, at = 0;
+    const char *found = check_find_compiler(arena, compiler);
+    if (found == NULL) {
+        return base_error(d, NULL, "the host provider needs a C compiler and %s was found; install gcc or clang, or give --compiler",
+                          compiler != NULL ? compiler : "none");
+    }
+    base_status status = check_build_module(arena, plan, o, found, false, &build, d);
+    if (status == BASE_OK) {
+        status = check_run_module(arena, &build, inputs, &bytes, &size, d);
+    }
+    for (size_t i = 0; status == BASE_OK && i < plan->outputs.n; i++) {
+        size_t n = (size_t)plan->tensors.at[plan->outputs.at[i]].bytes;
+        if (n > size - at) {
+            base_error(d, NULL, "the emitted program wrote %zu bytes, more were due", size);
+            return BASE_WRONG;
+        }
+        memcpy(outputs[i], bytes + at, n);
+        at += n;
+    }
+    return status;
+}

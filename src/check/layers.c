@@ -1,0 +1,239 @@
+/* layers.c - every kernel of a run compared with its definition, fed with the module's own inputs.
+ *
+ * Takes a trace (driver.c). Gives the first element that differs, by operator and index. A kernel above a cost limit is checked
+ * on sampled elements: the corners, and random ones. Also finds bytes that were overwritten between producer and reader.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "check/check_private.h"
+
+#define WHOLE_COST UINT64_C(400000000) /* scalar operations of a kernel that is still checked whole */
+#define SAMPLES 512u
+
+typedef struct walker {
+    base_arena *arena;
+    const plan_module *p;
+    const uint8_t *trace;
+    size_t size, at;
+    const uint8_t **latest; /* graph tensor -> its bytes, as last produced */
+    uint64_t sampled, total;
+    base_diags *d;
+} walker;
+
+static const uint8_t *take(walker *w, uint64_t bytes) {
+    if (bytes > w->size - w->at) {
+        return NULL;
+    }
+    const uint8_t *here = w->trace + w->at;
+    w->at += (size_t)bytes;
+    return here;
+}
+
+static base_status short_trace(walker *w) {
+    base_error(w->d, NULL, "the emitted program ended early: %zu bytes", w->size);
+    return BASE_WRONG;
+}
+
+static char *place(walker *w, const plan_kernel *k) {
+    const char *word = k->node->source_name != NULL ? k->node->source_name : k->op;
+    return k->id_count > 0 && k->ids[0] != IR_NONE ? base_printf(w->arena, "operator %u %s", k->ids[0], word) : base_strdup(w->arena, word);
+}
+
+static char *index_text(base_arena *arena, const ir_shape *s, uint64_t element) {
+    base_text t = {.arena = arena};
+    uint64_t digit[IR_MAX_RANK];
+    for (uint32_t k = s->rank; k-- > 0;) {
+        uint64_t extent = s->dim[k] > 0 ? (uint64_t)s->dim[k] : 1;
+        digit[k] = element % extent;
+        element /= extent;
+    }
+    base_puts(&t, "[");
+    for (uint32_t k = 0; k < s->rank; k++) {
+        base_put(&t, "%s%" PRIu64, k ? "," : "", digit[k]);
+    }
+    base_puts(&t, "]");
+    return t.at;
+}
+
+static char *value_text(base_arena *arena, base_type type, base_value v) {
+    base_text t = {.arena = arena};
+    if (base_type_is_float(type)) {
+        base_put_float(&t, v.f);
+    } else if (base_type_is_signed(type)) {
+        base_put(&t, "%" PRId64, v.i);
+    } else {
+        base_put(&t, "%" PRIu64, v.u);
+    }
+    return t.at;
+}
+
+/* Integers: bits, or within the bound where the value was made from floats. Floats: within the bound of the wide value. */
+static bool agrees(base_type type, base_value got, base_value want, double wide, double bound) {
+    if (!base_type_is_float(type)) {
+        return got.u == want.u || (bound > 0 && fabs((double)got.i - (double)want.i) <= bound);
+    }
+    if (isnan(got.f) || isnan(wide)) {
+        return isnan(got.f) && isnan(wide);
+    }
+    return got.f == want.f || got.f == wide || fabs(got.f - wide) <= bound || isinf(bound) || isnan(bound);
+}
+
+typedef struct expected {
+    void *data;
+    double *value, *bound;
+    const uint64_t *elements; /* NULL: all */
+    uint64_t count;
+} expected;
+
+static base_status compare_output(walker *w, const plan_kernel *k, const plan_tensor *t, size_t output, const uint8_t *got, const expected *e) {
+    for (uint64_t i = 0; i < e->count; i++) {
+        uint64_t element = e->elements != NULL ? e->elements[i] : i;
+        base_value a = base_load(t->type, got, element), b = base_load(t->type, e->data, i);
+        if (!agrees(t->type, a, b, e->value[i], e->bound[i])) {
+            base_text allowed = {.arena = w->arena};
+            base_put_float(&allowed, e->bound[i]);
+            base_error(w->d, NULL, "%s: output %zu, element %s is %s, the definition gives %s (allowed difference %s)", place(w, k), output,
+                       index_text(w->arena, &t->shape, element), value_text(w->arena, t->type, a), value_text(w->arena, t->type, b), allowed.at);
+            return BASE_WRONG;
+        }
+    }
+    w->sampled += e->count;
+    return BASE_OK;
+}
+
+/* Corners, edges of the row-major order, and random elements: the same ones every time. */
+static uint64_t *choose_elements(base_arena *arena, uint64_t elements, uint64_t *count) {
+    uint64_t n = elements < SAMPLES ? elements : SAMPLES;
+    uint64_t *list = BASE_NEWS(arena, uint64_t, (size_t)n + 1);
+    uint32_t seed = 12345;
+    for (uint64_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        uint64_t high = seed;
+        seed = seed * 1664525u + 1013904223u;
+        uint64_t random = high << 32 | seed;
+        list[i] = elements <= SAMPLES || i < 16 ? i : i < 32 ? elements - 1 - (i - 16) : random % elements;
+    }
+    *count = n;
+    return list;
+}
+
+static const void **kernel_inputs(walker *w, const plan_kernel *k, base_arena *scratch, base_status *status) {
+    const lang_program *raw = k->raw;
+    const void **inputs = BASE_NEWS(scratch, const void *, raw->inputs.n + 1);
+    for (size_t i = 0; i < raw->inputs.n && i < k->node->input_count; i++) {
+        uint32_t g = k->node->inputs[i];
+        inputs[i] = g == IR_NONE ? NULL : w->p->graph->tensors.at[g].data != NULL ? w->p->graph->tensors.at[g].data : w->latest[g];
+    }
+    uint32_t traced[64];
+    size_t n = check_traced(w->p, k, true, traced, 64);
+    for (size_t i = 0; i < n; i++) {
+        const plan_tensor *t = &w->p->tensors.at[traced[i]];
+        const uint8_t *bytes = take(w, t->bytes);
+        if (bytes == NULL) {
+            *status = short_trace(w);
+            return inputs;
+        }
+        if (w->latest[t->graph_tensor] != NULL && memcmp(bytes, w->latest[t->graph_tensor], (size_t)t->bytes) != 0) {
+            base_error(w->d, NULL, "%s: its input \"%s\" was overwritten after it was computed", place(w, k), t->name);
+            *status = BASE_WRONG;
+            return inputs;
+        }
+    }
+    return inputs;
+}
+
+static bool has_floats(const lang_program *p) {
+    for (lang_ref r = 1; r < p->nodes.n; r++) {
+        if (base_type_is_float((base_type)lang_at(p, r)->type)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static expected room_for(base_arena *scratch, base_type type, uint64_t count) {
+    uint64_t bytes = 0;
+    (void)base_type_bytes(type, count, &bytes);
+    expected e = {.count = count, .data = base_alloc(scratch, (size_t)bytes + 8, 1)};
+    e.value = BASE_NEWS(scratch, double, (size_t)count + 1);
+    e.bound = BASE_NEWS(scratch, double, (size_t)count + 1);
+    return e;
+}
+
+static base_status check_whole(walker *w, const plan_kernel *k, const lang_code *code, const void *const *inputs, const uint8_t **got,
+                               base_arena *scratch) {
+    size_t n = k->raw->outputs.n;
+    lang_result *results = BASE_NEWS(scratch, lang_result, n + 1);
+    expected *e = BASE_NEWS(scratch, expected, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const plan_tensor *t = &w->p->tensors.at[k->tensor[k->program->outputs.at[i]]];
+        uint64_t elements = 0;
+        (void)ir_shape_elements(&t->shape, &elements);
+        e[i] = room_for(scratch, t->type, elements);
+        results[i] = (lang_result){.data = e[i].data, .value = e[i].value, .bound = e[i].bound};
+        w->total += elements;
+    }
+    base_status status = lang_run(code, scratch, inputs, results, w->d);
+    for (size_t i = 0; status == BASE_OK && i < n; i++) {
+        status = compare_output(w, k, &w->p->tensors.at[k->tensor[k->program->outputs.at[i]]], i, got[i], &e[i]);
+    }
+    return status;
+}
+
+static base_status check_sampled(walker *w, const plan_kernel *k, const lang_code *code, const void *const *inputs, const uint8_t **got,
+                                 base_arena *scratch) {
+    base_status status = BASE_OK;
+    for (size_t i = 0; status == BASE_OK && i < k->raw->outputs.n; i++) {
+        const plan_tensor *t = &w->p->tensors.at[k->tensor[k->program->outputs.at[i]]];
+        uint64_t elements = 0, count = 0;
+        (void)ir_shape_elements(&t->shape, &elements);
+        uint64_t *list = choose_elements(scratch, elements, &count);
+        expected e = room_for(scratch, t->type, count);
+        e.elements = list;
+        w->total += elements;
+        status = lang_run_elements(code, scratch, inputs, (uint32_t)i, list, (size_t)count, e.data, e.value, e.bound, w->d);
+        if (status == BASE_OK) {
+            status = compare_output(w, k, t, i, got[i], &e);
+        }
+    }
+    return status;
+}
+
+static base_status check_kernel(walker *w, size_t index) {
+    const plan_kernel *k = &w->p->kernels.at[index];
+    base_arena *scratch = base_arena_new(base_arena_memory(w->arena));
+    base_status status = BASE_OK;
+    const void **inputs = kernel_inputs(w, k, scratch, &status);
+    const uint8_t **got = BASE_NEWS(scratch, const uint8_t *, k->program->outputs.n + 1);
+    for (size_t i = 0; status == BASE_OK && i < k->program->outputs.n; i++) {
+        const plan_tensor *t = &w->p->tensors.at[k->tensor[k->program->outputs.at[i]]];
+        got[i] = t->role == PLAN_CONSTANT ? t->data : take(w, t->bytes);
+        if (got[i] == NULL) {
+            status = short_trace(w);
+        } else {
+            w->latest[t->graph_tensor] = got[i];
+        }
+    }
+    if (status == BASE_OK) {
+        lang_code *code = lang_compile(scratch, k->raw, has_floats(k->raw) ? LANG_EVAL_BOUND : LANG_EVAL_EXACT, w->d);
+        bool whole = lang_cost(k->raw) <= WHOLE_COST;
+        status = code == NULL ? BASE_REFUSED : whole ? check_whole(w, k, code, inputs, got, scratch) : check_sampled(w, k, code, inputs, got, scratch);
+    }
+    base_arena_free(scratch);
+    return status;
+}
+
+base_status check_layers(base_arena *arena, const plan_module *p, const uint8_t *trace, size_t size, uint64_t *sampled, uint64_t *total,
+                         base_diags *d) {
+    walker w = {.arena = arena, .p = p, .trace = trace, .size = size, .d = d};
+    base_status status = BASE_OK;
+    w.latest = BASE_NEWS(arena, const uint8_t *, p->graph->tensors.n + 1);
+    for (size_t i = 0; status == BASE_OK && i < p->kernels.n; i++) {
+        status = check_kernel(&w, i);
+    }
+    *sampled += w.sampled;
+    *total += w.total;
+    return status;
+}

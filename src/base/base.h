@@ -34,6 +34,7 @@ typedef void *(*base_realloc_fn)(void *user, void *pointer, size_t old, size_t s
 typedef struct base_guard {
     jmp_buf env;
     struct base_guard *outer;
+    struct base_arena *newest; /* of the arenas when the guard was set */
 } base_guard;
 
 /* Where all arenas of one call get their blocks. A guard must be set while anything allocates. */
@@ -41,11 +42,13 @@ typedef struct base_memory {
     base_realloc_fn realloc; /* NULL: libc's */
     void *user;
     base_guard *guard;
+    struct base_arena *arenas; /* alive, newest first */
     size_t in_use, peak, limit; /* bytes; limit 0: none. Over the limit is out of memory. */
 } base_memory;
 
-/* if (BASE_GUARD(memory, &guard)) { out of memory: free arenas, return BASE_NO_MEMORY }
- * ...; base_unguard(memory, &guard). setjmp's rule: locals changed after it must be volatile. */
+/* if (BASE_GUARD(memory, &guard)) { out of memory: return BASE_NO_MEMORY }
+ * ...; base_unguard(memory, &guard). The jump frees every arena that was made since the guard was set, and with it what was
+ * deferred. setjmp's rule: locals changed after it must be volatile. */
 #define BASE_GUARD(memory, g) (base_guard_set((memory), (g)), setjmp((g)->env))
 void base_guard_set(base_memory *memory, base_guard *guard);
 void base_unguard(base_memory *memory, base_guard *guard);

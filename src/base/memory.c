@@ -41,6 +41,7 @@ typedef struct deferred {
 
 struct base_arena {
     base_memory *memory;
+    base_arena *older, *newer; /* in the memory's list */
     block *own;        /* blocks of one piece, newest first */
     block *shared;     /* shared blocks, the one in use first */
     size_t next_block; /* data bytes of the next shared block */
@@ -134,6 +135,7 @@ static void free_all(base_memory *memory, block *list) {
 
 void base_guard_set(base_memory *memory, base_guard *guard) {
     guard->outer = memory->guard;
+    guard->newest = memory->arenas;
     memory->guard = guard;
 }
 
@@ -146,6 +148,9 @@ void base_unguard(base_memory *memory, base_guard *guard) {
 static _Noreturn void out_of_memory(base_memory *memory) {
     base_guard *guard = memory->guard;
     assert(guard && "an allocation failed and no guard is set");
+    while (memory->arenas != guard->newest) {
+        base_arena_free(memory->arenas);
+    }
     memory->guard = guard->outer;
     longjmp(guard->env, 1);
 }
@@ -156,7 +161,10 @@ base_arena *base_arena_new(base_memory *memory) {
     base_arena *arena = raw_new(memory, sizeof *arena);
     if (!arena)
         out_of_memory(memory);
-    *arena = (base_arena){.memory = memory, .next_block = FIRST_BLOCK};
+    *arena = (base_arena){.memory = memory, .next_block = FIRST_BLOCK, .older = memory->arenas};
+    if (memory->arenas)
+        memory->arenas->newer = arena;
+    memory->arenas = arena;
     return arena;
 }
 
@@ -169,6 +177,17 @@ void base_arena_free(base_arena *arena) {
         d->fn(d->argument);
     }
     base_memory *memory = arena->memory;
+    if (arena->newer) {
+        arena->newer->older = arena->older;
+    } else {
+        memory->arenas = arena->older;
+    }
+    if (arena->older)
+        arena->older->newer = arena->newer;
+    for (base_guard *g = memory->guard; g; g = g->outer) {
+        if (g->newest == arena)
+            g->newest = arena->older;
+    }
     free_all(memory, arena->own);
     free_all(memory, arena->shared);
     raw_free(memory, arena, sizeof *arena);

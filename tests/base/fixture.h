@@ -58,9 +58,9 @@ static inline long fail_each_allocation(void (*body)(base_arena *arena)) {
             arena = base_arena_new(&memory);
             body(arena);
             base_unguard(&memory, &guard);
+            base_arena_free(arena);
         }
         assert_null(memory.guard);
-        base_arena_free(arena);
         assert_int_equal(l.live, 0);
         assert_int_equal(memory.in_use, 0);
         if (!failed) {

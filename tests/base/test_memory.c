@@ -105,8 +105,7 @@ static void must_run_out(void (*call)(base_arena *)) {
     base_guard guard;
     base_arena *volatile arena = NULL;
     if (BASE_GUARD(&memory, &guard)) {
-        base_arena_free(arena);
-        assert_int_equal(memory.in_use, 0);
+        assert_int_equal(memory.in_use, 0); /* the jump freed the arena */
         return;
     }
     arena = base_arena_new(&memory);
@@ -132,7 +131,6 @@ static void over_the_limit_is_out_of_memory(void **state) {
         assert_true(pieces > 10 && pieces < 100);
         assert_true(memory.peak <= 100000);
         assert_null(memory.guard);
-        base_arena_free(arena);
         assert_int_equal(memory.in_use, 0);
         return;
     }
@@ -170,7 +168,26 @@ static void guards_nest(void **state) {
     assert_ptr_equal(memory.guard, &outer);
     base_unguard(&memory, &outer);
     assert_null(memory.guard);
-    base_arena_free(arena);
+    assert_int_equal(memory.in_use, 0);
+}
+
+/* The jump frees what was made under the guard, and only that; an older arena may have been freed meanwhile. */
+static void the_jump_frees_younger_arenas(void **state) {
+    (void)state;
+    base_memory memory = {.limit = 1000000};
+    base_guard guard;
+    base_arena *oldest = base_arena_new(&memory), *older = base_arena_new(&memory);
+    if (BASE_GUARD(&memory, &guard)) {
+        assert_ptr_equal(memory.arenas, oldest);
+        base_arena_free(oldest);
+        assert_int_equal(memory.in_use, 0);
+        return;
+    }
+    base_arena *first = base_arena_new(&memory), *second = base_arena_new(&memory);
+    base_arena_free(older); /* the newest when the guard was set */
+    base_arena_free(first);
+    base_alloc(second, 2000000, 1);
+    fail_msg("an allocation over the limit returned");
 }
 
 static char calls[16];
@@ -235,6 +252,7 @@ int main(void) {
         cmocka_unit_test(sizes_that_overflow_are_out_of_memory),
         cmocka_unit_test(over_the_limit_is_out_of_memory),
         cmocka_unit_test(guards_nest),
+        cmocka_unit_test(the_jump_frees_younger_arenas),
         cmocka_unit_test(deferred_calls_run_last_first),
         cmocka_unit_test(a_deferred_call_is_made_even_if_deferring_fails),
         cmocka_unit_test(vectors_survive_every_failure),

@@ -1,0 +1,185 @@
+# ctest: name=corpus.op_cases, labels=corpus, timeout=900
+"""The cases of the operators against the runtimes that they say they come from.
+
+Every case `from tflm ...` or `from litert ...` in src/ops/*.case is built as a .tflite of one operator and run there; the
+expected values in the file must be what comes out. `op_cases.py --write FILE.case` fills in outputs that say `= ?`.
+Run by the oracles' Python; by ctest's Python it starts that one.
+"""
+import os
+import pathlib
+import re
+import sys
+
+if not os.environ.get('BURIN_ORACLE_PYTHON') and 'ai_edge_litert' not in sys.modules:
+    try:
+        import ai_edge_litert  # noqa: F401
+    except ImportError:
+        from support import ORACLE_PYTHON, skip
+        if not ORACLE_PYTHON.exists():
+            skip('no .oracles: run scripts/setup check-all')
+        os.environ['BURIN_ORACLE_PYTHON'] = '1'
+        os.execv(ORACLE_PYTHON, [str(ORACLE_PYTHON), __file__, *sys.argv[1:]])
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
+import tflite_build as build
+
+TOKEN = re.compile(r'//[^\n]*|"[^"]*"|[=?\[\],]|[^\s=?\[\],"]+')
+START = ('case', 'from', 'goal', 'attr', 'in', 'const', 'absent', 'out')
+
+
+def number(word):
+    if word in ('true', 'false'):
+        return word == 'true'
+    if 'x' in word and 'p' in word:
+        return float.fromhex(word)
+    if re.fullmatch(r'[-+]?\d+', word):
+        return int(word)
+    return float(word)
+
+
+class Case:
+    def __init__(self, name, source):
+        self.name, self.source, self.goals, self.attrs, self.inputs, self.outputs = name, source, [], {}, [], []
+        self.want, self.within, self.at = [], [], []
+
+
+def tokens(text):
+    return [(m.group(), m.start(), m.end()) for m in TOKEN.finditer(text) if not m.group().startswith('//')]
+
+
+def parse(text):
+    """The cases of a file; a case's `at` holds where in the text the values of each output stand."""
+    t, i, cases = tokens(text), 0, []
+
+    def numbers():                                   # a number, or [numbers]
+        nonlocal i
+        if t[i][0] != '[':
+            i += 1
+            return number(t[i - 1][0])
+        i, v = i + 1, []
+        while t[i][0] != ']':
+            if t[i][0] != ',':
+                v.append(number(t[i][0]))
+            i += 1
+        i += 1
+        return v
+
+    def tensor():
+        nonlocal i
+        x = build.Tensor(t[i][0], [])
+        i += 1
+        x.shape, within = numbers(), 0.0
+        as_list = lambda v: v if isinstance(v, list) else [v]
+        while t[i][0] != '=':
+            word, i = t[i][0], i + 1
+            if word == 'scale':
+                x.scale = as_list(numbers())
+            elif word == 'zero':
+                x.zero = as_list(numbers())
+            elif word == 'axis':
+                x.axis = numbers()
+            elif word == 'within':
+                within = numbers()
+            else:
+                raise ValueError(f'{word} in a tensor')
+        x.zero = x.zero or [0] * len(x.scale)
+        i += 1
+        start, v = t[i][1], []
+        while i < len(t) and t[i][0] not in START:
+            v.append(t[i][0] if t[i][0] == '?' else number(t[i][0]))
+            end, i = t[i][2], i + 1
+        if v != ['?']:
+            x.data = np.array(v).astype(build.DTYPE[x.type]).reshape(x.shape)
+        return x, within, (start, end)
+
+    while i < len(t):
+        word, i = t[i][0], i + 1
+        if word == 'case':
+            name, i = t[i][0], i + 1
+            if t[i][0] != 'from':
+                raise ValueError(f'case {name} does not say from what')
+            cases.append(Case(name, t[i + 1][0].strip('"')))
+            i += 2
+        elif word == 'goal':
+            cases[-1].goals.append(t[i][0].strip('"'))
+            i += 1
+        elif word == 'attr':
+            name, i = t[i][0], i + 2
+            if t[i][0].startswith('"'):
+                cases[-1].attrs[name], i = t[i][0].strip('"'), i + 1
+            else:
+                cases[-1].attrs[name] = numbers()
+        elif word in ('in', 'const'):
+            x, _, _ = tensor()
+            x.constant = word == 'const'
+            cases[-1].inputs.append(x)
+        elif word == 'absent':
+            cases[-1].inputs.append(None)
+        elif word == 'out':
+            x, within, at = tensor()
+            cases[-1].outputs.append(x)
+            cases[-1].within.append(within)
+            cases[-1].at.append(at)
+        else:
+            raise ValueError(f'{word!r}: expected one of {START}')
+    return cases
+
+
+def run(word, case):
+    runtime = {'tflm': build.run_tflm, 'litert': build.run_litert}[case.source.split()[0]]
+    model = build.build(word, case.attrs, case.inputs, case.outputs)
+    return runtime(model, [x.data for x in case.inputs if x is not None and not x.constant])
+
+
+def text_of(values):
+    """As short as reads back to the same bits, eight rows of at most 16 to a line."""
+    if values.dtype == np.bool_:
+        words = ['true' if v else 'false' for v in values.flat]
+    elif values.dtype.kind == 'f':
+        words = [np.format_float_positional(v, trim='-') if 1e-4 <= abs(v) < 1e7 or v == 0 else np.format_float_scientific(v, trim='-')
+                 for v in values.flat]
+    else:
+        words = [str(v) for v in values.flat]
+    row = values.shape[-1] if values.ndim and 4 <= values.shape[-1] <= 16 else 16
+    lines = [' '.join(words[k:k + row]) for k in range(0, len(words), row)]
+    return lines[0] if len(lines) == 1 else '\n    ' + '\n    '.join(lines)
+
+
+def from_runtime(case):
+    return case.source.split()[0] in ('tflm', 'litert')
+
+
+def write(path):
+    text = path.read_text()
+    for case in reversed(parse(text)):
+        if from_runtime(case) and any(x.data is None for x in case.outputs):
+            for (start, end), got, want in reversed(list(zip(case.at, run(path.stem, case), case.outputs))):
+                text = text[:start] + text_of(np.asarray(got).reshape(want.shape)) + text[end:]
+    path.write_text(text)
+
+
+def main():
+    if sys.argv[1:2] == ['--write']:
+        for name in sys.argv[2:]:
+            write(pathlib.Path(name))
+        return 0
+    source = pathlib.Path(os.environ.get('BURIN_SOURCE', pathlib.Path(__file__).parent.parent.parent))
+    bad = count = 0
+    for path in sorted((source / 'src/ops').glob('*.case')):
+        for case in parse(path.read_text()):
+            if not from_runtime(case):
+                continue
+            count += 1
+            for k, (got, want) in enumerate(zip(run(path.stem, case), case.outputs)):
+                got = np.asarray(got).reshape(want.shape)
+                close = np.isclose(got, want.data, rtol=1e-6, atol=1e-7, equal_nan=True) if got.dtype.kind == 'f' else got == want.data
+                if not close.all():
+                    bad += 1
+                    print(f'{path.name}: {case.name}: output {k}: {int((~close).sum())} of {close.size} differ from {case.source}')
+    print(f'{count} cases from runtimes, {bad} outputs differ')
+    return bad != 0 or count == 0
+
+
+sys.exit(main())

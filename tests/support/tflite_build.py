@@ -1,0 +1,226 @@
+"""Builds one-operator .tflite models and runs them on the independent runtimes (TFLM, LiteRT's reference resolver).
+
+Needs the oracles' virtual environment (tools/oracles of the shared folder): flatbuffers, ai_edge_litert, tflite_micro, numpy.
+An operator is said in Burin's words, as in the .case files (docs/OPERATOR_CASES.md); this is the way back to TFLite.
+"""
+import flatbuffers
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+
+DTYPE = {'i8': np.int8, 'u8': np.uint8, 'i16': np.int16, 'i32': np.int32, 'i64': np.int64, 'f32': np.float32,
+         'f16': np.float16, 'bool': np.bool_}
+TENSOR = {'i8': 'INT8', 'u8': 'UINT8', 'i16': 'INT16', 'i32': 'INT32', 'i64': 'INT64', 'f32': 'FLOAT32',
+          'f16': 'FLOAT16', 'bool': 'BOOL'}
+ACT = {'none': 0, 'relu': 1, 'relu_n1_to_1': 2, 'relu6': 3}
+
+
+class Tensor:
+    """type, shape, data (array or None), scale and zero (lists, empty: not quantised), axis, constant."""
+
+    def __init__(self, type, shape, data=None, scale=(), zero=(), axis=0, constant=False):
+        self.type, self.shape, self.data = type, list(shape), data
+        self.scale, self.zero, self.axis, self.constant = list(scale), list(zero), axis, constant
+
+
+def constant_list(values, type='i32'):
+    return Tensor(type, [len(values)], np.array(values, DTYPE[type]), constant=True)
+
+
+def same_pads(size, kernel, stride, dilation):
+    reach = (kernel - 1) * dilation + 1
+    out = -(-size // stride)
+    total = max((out - 1) * stride + reach - size, 0)
+    return total // 2, total - total // 2
+
+
+def padding(x, kernel, attrs):
+    """0 SAME or 1 VALID, from pads."""
+    pads = attrs['pads']
+    if not any(pads):
+        return 1
+    dil = attrs.get('dilations', [1, 1])
+    top, bottom = same_pads(x.shape[1], kernel[0], attrs['strides'][0], dil[0])
+    left, right = same_pads(x.shape[2], kernel[1], attrs['strides'][1], dil[1])
+    if pads != [top, left, bottom, right]:
+        raise ValueError(f'pads {pads} are neither VALID nor SAME {[top, left, bottom, right]}')
+    return 0
+
+
+def conv(o, x, w, attrs):
+    o.padding = padding(x, w.shape[1:3], attrs)
+    o.strideH, o.strideW = attrs['strides']
+    o.dilationHFactor, o.dilationWFactor = attrs['dilations']
+
+
+def pool(o, x, attrs):
+    o.padding = padding(x, attrs['kernel'], attrs)
+    o.strideH, o.strideW = attrs['strides']
+    o.filterHeight, o.filterWidth = attrs['kernel']
+
+
+REDUCERS = {'mean': 'MEAN', 'sum': 'SUM', 'reduce_max': 'REDUCE_MAX', 'reduce_min': 'REDUCE_MIN', 'reduce_prod': 'REDUCE_PROD',
+            'reduce_all': 'REDUCE_ALL', 'reduce_any': 'REDUCE_ANY'}
+PLAIN = {'quantize': 'Quantize', 'dequantize': 'Dequantize', 'maximum': 'MaximumMinimum', 'minimum': 'MaximumMinimum',
+         'cast': 'Cast', 'exp': 'Exp', 'floor_mod': 'FloorMod', 'hard_swish': 'HardSwish', 'log_softmax': 'LogSoftmax',
+         'equal': 'Equal', 'not_equal': 'NotEqual', 'less': 'Less', 'less_equal': 'LessEqual', 'greater': 'Greater',
+         'greater_equal': 'GreaterEqual', 'abs': 'Abs', 'neg': 'Neg', 'square': 'Square', 'cos': 'Cos',
+         'logical_or': 'LogicalOr', 'logical_and': 'LogicalAnd', 'logical_not': 'LogicalNot',
+         'ceil': None, 'floor': None, 'round': None, 'sqrt': None, 'log': None, 'sin': None, 'rsqrt': None, 'elu': None,
+         'relu': None, 'relu6': None, 'relu_n1_to_1': None, 'logistic': None, 'tanh': None}
+ACTIVE = {'add': 'Add', 'sub': 'Sub', 'mul': 'Mul', 'div': 'Div', 'concatenation': 'Concatenation',
+          'l2_normalization': 'L2Norm'}
+
+
+def operator(word, attrs, inputs):
+    """(builtin's name, options object or None, inputs with those that TFLite wants added)."""
+    new = lambda name: getattr(schema, name + 'OptionsT')()
+    x = inputs[0]
+    if word in ('conv2d', 'depthwise_conv2d'):
+        o = new('Conv2D' if word == 'conv2d' else 'DepthwiseConv2D')
+        conv(o, x, inputs[1], attrs)
+        if word != 'conv2d':
+            o.depthMultiplier = inputs[1].shape[3] // x.shape[3]
+        name = word.upper().replace('2D', '_2D')
+    elif word in ('average_pool2d', 'max_pool2d'):
+        o, name = new('Pool2D'), word.upper().replace('2D', '_2D')
+        pool(o, x, attrs)
+    elif word == 'fully_connected':
+        o, name = new('FullyConnected'), 'FULLY_CONNECTED'
+        o.keepNumDims = bool(attrs.get('keep_num_dims', 0))
+    elif word == 'softmax':
+        o, name = new('Softmax'), 'SOFTMAX'
+        o.beta = attrs.get('beta', 1.0)
+    elif word == 'reshape':
+        o, name = new('Reshape'), 'RESHAPE'
+        o.newShape = attrs['shape']
+        inputs = inputs + [constant_list(attrs['shape'])]
+    elif word in REDUCERS:
+        o, name = new('Reducer'), REDUCERS[word]
+        o.keepDims = bool(attrs.get('keepdims', 0))
+        inputs = inputs + [constant_list(attrs['axes'])]
+    elif word == 'pad':
+        n = len(x.shape)
+        pads = Tensor('i32', [n, 2], np.array(attrs['pads'], np.int32).reshape(n, 2), constant=True)
+        name, o = ('PAD', new('Pad')) if len(inputs) == 1 else ('PADV2', new('PadV2'))
+        inputs = [x, pads] + inputs[1:]
+    elif word == 'transpose':
+        o, name = new('Transpose'), 'TRANSPOSE'
+        inputs = inputs + [constant_list(attrs['perm'])]
+    elif word == 'gather':
+        o, name = new('Gather'), 'GATHER'
+        o.axis, o.batchDims = attrs['axis'], attrs.get('batch_dims', 0)
+    elif word == 'pack':
+        o, name = new('Pack'), 'PACK'
+        o.axis, o.valuesCount = attrs['axis'], len(inputs)
+    elif word == 'leaky_relu':
+        o, name = new('LeakyRelu'), 'LEAKY_RELU'
+        o.alpha = attrs['alpha']
+    elif word in ('space_to_depth', 'depth_to_space'):
+        o, name = new('SpaceToDepth' if word[0] == 's' else 'DepthToSpace'), word.upper()
+        o.blockSize = attrs['block_size']
+    elif word == 'batch_matmul':
+        o, name = new('BatchMatMul'), 'BATCH_MATMUL'
+        o.adjX, o.adjY = bool(attrs.get('adj_x', 0)), bool(attrs.get('adj_y', 0))
+    elif word == 'strided_slice':
+        o, name = new('StridedSlice'), 'STRIDED_SLICE'
+        end, last = [], 0
+        for k, (b, s, n) in enumerate(zip(attrs['begin'], attrs['strides'], attrs['extents'])):
+            e = b + s * n
+            last |= (1 << k) if e < 0 else 0
+            end.append(max(e, 0))
+        o.endMask = last
+        kept = [n for n in attrs['extents']]
+        mask = 0
+        for k, n in enumerate(kept):                # extents of 1 that the shape drops, from the left
+            if len(kept) - bin(mask).count('1') > len(attrs['shape']) and n == 1:
+                mask |= 1 << k
+        o.shrinkAxisMask = mask
+        inputs = inputs + [constant_list(attrs['begin']), constant_list(end), constant_list(attrs['strides'])]
+    elif word in ACTIVE:
+        o, name = new(ACTIVE[word]), word.upper()
+        if word == 'concatenation':
+            o.axis = attrs['axis']
+        if word in ('add', 'sub'):
+            o.potScaleInt16 = False
+    elif word in PLAIN:
+        o, name = new(PLAIN[word]) if PLAIN[word] else None, word.upper()
+    else:
+        raise ValueError(f'no way back to TFLite for {word}')
+    if hasattr(o, 'fusedActivationFunction'):
+        o.fusedActivationFunction = ACT[attrs.get('act', 'none')]
+    return name, o, inputs
+
+
+VERSION = {'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 3, 'FULLY_CONNECTED': 4, 'SOFTMAX': 2}
+
+
+def build(word, attrs, inputs, outputs):
+    """The bytes of a model of one operator. inputs: Tensor or None (absent)."""
+    name, options, inputs = operator(word, attrs, inputs)
+    m = schema.ModelT()
+    m.version, m.description = 3, ''
+    code = schema.OperatorCodeT()
+    code.builtinCode = getattr(schema.BuiltinOperator, name)
+    code.deprecatedBuiltinCode = min(code.builtinCode, 127)
+    code.version = VERSION.get(name, 1)
+    m.operatorCodes = [code]
+    m.buffers = [schema.BufferT()]
+    g = schema.SubGraphT()
+    g.name, g.tensors, g.inputs, g.outputs = 'main', [], [], []
+
+    def add(t, kind, k):
+        s = schema.TensorT()
+        s.name, s.shape, s.type = f'{kind}{k}', t.shape, getattr(schema.TensorType, TENSOR[t.type])
+        s.hasRank = True
+        if t.scale:
+            s.quantization = schema.QuantizationParametersT()
+            s.quantization.scale, s.quantization.zeroPoint = t.scale, t.zero
+            s.quantization.quantizedDimension = t.axis
+        if t.constant:
+            b = schema.BufferT()
+            b.data = np.frombuffer(np.ascontiguousarray(t.data, DTYPE[t.type]).tobytes(), np.uint8)
+            m.buffers.append(b)
+            s.buffer = len(m.buffers) - 1
+        else:
+            s.buffer = 0
+        g.tensors.append(s)
+        return len(g.tensors) - 1
+
+    op = schema.OperatorT()
+    op.opcodeIndex, op.inputs, op.outputs = 0, [], []
+    for k, t in enumerate(inputs):
+        i = -1 if t is None else add(t, 'in', k)
+        op.inputs.append(i)
+        if t is not None and not t.constant:
+            g.inputs.append(i)
+    for k, t in enumerate(outputs):
+        i = add(t, 'out', k)
+        op.outputs.append(i)
+        g.outputs.append(i)
+    if options is not None:
+        op.builtinOptions = options
+        op.builtinOptionsType = getattr(schema.BuiltinOptions, type(options).__name__[:-1])
+    g.operators = [op]
+    m.subgraphs = [g]
+    b = flatbuffers.Builder(1024)
+    b.Finish(m.Pack(b), b'TFL3')
+    return bytes(b.Output())
+
+
+def run_tflm(model, arrays):
+    import tflite_micro
+    it = tflite_micro.runtime.Interpreter.from_bytes(model, arena_size=16 << 20)
+    for k, v in enumerate(arrays):
+        it.set_input(v, k)
+    it.invoke()
+    return [it.get_output(k) for k in range(len(schema.ModelT.InitFromPackedBuf(model, 0).subgraphs[0].outputs))]
+
+
+def run_litert(model, arrays):
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    it = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF, num_threads=1)
+    it.allocate_tensors()
+    for d, v in zip(it.get_input_details(), arrays):
+        it.set_tensor(d['index'], v)
+    it.invoke()
+    return [it.get_tensor(d['index']) for d in it.get_output_details()]

@@ -332,7 +332,7 @@ static bool next_digit(parser *p, size_t start, char *c) {
 }
 
 static bool parse_hex(parser *p, size_t start, base_text *out) {
-    char high, low = '\0';
+    char high = '\0', low = '\0';
     while (next_digit(p, start, &high)) {
         if (!high) {
             return true;
@@ -353,7 +353,7 @@ static bool parse_base64(parser *p, size_t start, base_text *out) {
     for (bool last = false;;) {
         uint32_t group = 0, digits = 0, pads = 0;
         for (uint32_t k = 0; k < 4; k++) {
-            char c;
+            char c = '\0';
             if (!next_digit(p, start, &c)) {
                 return false;
             }

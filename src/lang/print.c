@@ -7,11 +7,6 @@
 
 #include "lang/program.h"
 
-const char *lang_reduction_name(lang_reduction r) {
-    static const char *const names[LANG_REDUCTION_COUNT] = {"sum", "prod", "max", "min", "any", "all", "first", "last"};
-    return r < LANG_REDUCTION_COUNT ? names[r] : "?";
-}
-
 #define INLINE_HEIGHT 24u /* deeper expressions are broken into %n lines */
 
 typedef struct printer {

@@ -62,13 +62,14 @@ static base_status report_cycle(const ir_model *m, const ir_graph *g, const uint
     }
     /* The stack goes from a reader to what it waits for: backwards it is the way of the data. */
     base_text names = {.arena = m->arena};
-    base_put(&names, "node[%lu]", (unsigned long)again);
+    const char *end = ir_node_label(m, g, again);
+    base_puts(&names, end);
     for (size_t i = depth; i > from && depth - i < MOST_NAMED; i--) {
-        base_put(&names, " -> node[%lu]", (unsigned long)stack[i - 1]);
+        base_put(&names, " -> %s", ir_node_label(m, g, stack[i - 1]));
     }
-    base_put(&names, "%s -> node[%lu]", depth - from > MOST_NAMED ? " -> ..." : "", (unsigned long)again);
+    base_put(&names, "%s -> %s", depth - from > MOST_NAMED ? " -> ..." : "", end);
     base_place place = ir_place_node(m, g, again);
-    return base_error(d, &place, "the nodes form a cycle: %s", names.at);
+    return base_error(d, &place, "the operators form a cycle: %s", names.at);
 }
 
 base_status ir_order(const ir_model *m, const ir_graph *g, uint32_t *order, base_diags *d) {

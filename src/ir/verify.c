@@ -10,11 +10,17 @@
 
 /* ---- places ---- */
 
+const char *ir_node_label(const ir_model *m, const ir_graph *g, size_t node) {
+    const ir_node *n = &g->nodes.at[node];
+    return n->id_count ? base_printf(m->arena, "operator[%lu]", (unsigned long)n->ids[0])
+                       : base_printf(m->arena, "node[%zu]", node);
+}
+
 base_place ir_place_node(const ir_model *m, const ir_graph *g, size_t node) {
     const ir_node *n = &g->nodes.at[node];
     const char *name = n->source_name && *n->source_name ? n->source_name : n->op ? n->op : "";
     base_place place = {.file = m->file, .byte = n->byte, .has_byte = n->byte != 0};
-    place.path = base_printf(m->arena, "graph[%lu]/node[%zu] %s", (unsigned long)(g - m->graphs.at), node,
+    place.path = base_printf(m->arena, "graph[%lu]/%s %s", (unsigned long)g->index, ir_node_label(m, g, node),
                              base_printable(m->arena, name, strlen(name), 60));
     return place;
 }
@@ -22,7 +28,7 @@ base_place ir_place_node(const ir_model *m, const ir_graph *g, size_t node) {
 base_place ir_place_tensor(const ir_model *m, const ir_graph *g, size_t tensor) {
     const char *name = g->tensors.at[tensor].name;
     base_place place = {.file = m->file};
-    place.path = base_printf(m->arena, "graph[%lu]/tensor[%zu] \"%s\"", (unsigned long)(g - m->graphs.at), tensor,
+    place.path = base_printf(m->arena, "graph[%lu]/tensor[%zu] \"%s\"", (unsigned long)g->index, tensor,
                              name ? base_printable(m->arena, name, strlen(name), 60) : "");
     return place;
 }
@@ -75,7 +81,7 @@ static bool enough(const view *v) {
 
 static base_status graph_error(const view *v, const char *message) {
     base_place place = {.file = v->m->file};
-    place.path = base_printf(v->m->arena, "graph[%lu]", (unsigned long)(v->g - v->m->graphs.at));
+    place.path = base_printf(v->m->arena, "graph[%lu]", (unsigned long)v->g->index);
     return base_error(v->d, &place, "%s", message);
 }
 
@@ -224,8 +230,8 @@ static base_status verify_writes(const view *v, size_t node) {
         if (o->kind == NOWHERE) {
             *o = (origin){NODE, (uint32_t)node};
         } else if (o->kind == NODE) {
-            status = node_error(v, node, "it writes %s, which node[%lu] writes too", called(v, n->outputs[k]),
-                                (unsigned long)o->node);
+            status = node_error(v, node, "it writes %s, which %s writes too", called(v, n->outputs[k]),
+                                ir_node_label(v->m, v->g, o->node));
         } else if (o->kind != VARIABLE) {
             status = node_error(v, node, "it writes %s, which is %s", called(v, n->outputs[k]),
                                 o->kind == CONSTANT ? "a constant" : "an input of the graph");
@@ -273,8 +279,8 @@ static base_status report_late(const view *v) {
         for (size_t k = 0; k < n->input_count && !enough(v); k++) {
             uint32_t t = n->inputs[k];
             if (t != IR_NONE && v->from[t].kind == NODE && v->from[t].node >= i) {
-                node_error(v, i, "it reads %s before node[%lu] produces it", called(v, t),
-                           (unsigned long)v->from[t].node);
+                node_error(v, i, "it reads %s before %s produces it", called(v, t),
+                           ir_node_label(v->m, v->g, v->from[t].node));
             }
         }
     }

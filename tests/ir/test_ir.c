@@ -199,7 +199,7 @@ static void bad_tensors_are_refused(void **state) {
 
 static void bad_edges_are_refused(void **state) {
     (void)state;
-    const char *first = "graph[0]/node[0] FULLY_CONNECTED", *second = "graph[0]/node[1] relu";
+    const char *first = "graph[0]/operator[0] FULLY_CONNECTED", *second = "graph[0]/operator[1] relu";
     ir_model *m = small();
     m->graphs.at[0].nodes.at[0].inputs[0] = 9;
     size_t i = f->d.list.n;
@@ -217,7 +217,7 @@ static void bad_edges_are_refused(void **state) {
     refuse(m, second, "which is an input of the graph");
     m = small();
     m->graphs.at[0].nodes.at[1].outputs[0] = 2;
-    refuse(m, second, "it writes tensor 2 \"y\", which node[0] writes too");
+    refuse(m, second, "it writes tensor 2 \"y\", which operator[0] writes too");
     m = small();
     m->graphs.at[0].outputs.at[0] = 4;
     refuse(m, "graph[0]", "output 0 is tensor 4: there are 4");
@@ -243,13 +243,13 @@ static void a_cycle_and_a_late_producer_are_told_apart(void **state) {
     ir_model *m = small();
     ir_graph *g = &m->graphs.at[0];
     g->nodes.at[0].inputs[0] = 3; /* reads what relu makes of its own output */
-    refuse(m, NULL, "the nodes form a cycle: node[0] -> node[1] -> node[0]");
+    refuse(m, NULL, "the operators form a cycle: operator[0] -> operator[1] -> operator[0]");
     m = small();
     g = &m->graphs.at[0];
     ir_node swap = g->nodes.at[0];
     g->nodes.at[0] = g->nodes.at[1];
     g->nodes.at[1] = swap;
-    refuse(m, "graph[0]/node[0] relu", "it reads tensor 2 \"y\" before node[1] produces it");
+    refuse(m, "graph[0]/operator[1] relu", "it reads tensor 2 \"y\" before operator[0] produces it");
     assert_int_equal(ir_sort(m, &f->d), BASE_OK);
     assert_string_equal(g->nodes.at[0].op, "fully_connected");
     assert_int_equal(ir_verify(m, &f->d), BASE_OK);
@@ -257,7 +257,7 @@ static void a_cycle_and_a_late_producer_are_told_apart(void **state) {
     m->graphs.at[0].nodes.at[1].inputs[0] = 3;
     size_t i = f->d.list.n;
     assert_int_equal(ir_sort(m, &f->d), BASE_REFUSED);
-    assert_diag(i, "graph[0]/node[1] relu", "a cycle: node[1] -> node[1]");
+    assert_diag(i, "graph[0]/operator[1] relu", "a cycle: operator[1] -> operator[1]");
 }
 
 static void sorting_moves_only_what_it_must(void **state) {

@@ -1,0 +1,56 @@
+/* ir_text.c - the graph's text form as a file format: reading, and writing for --target ir.
+ *
+ * The form itself belongs to room `ir` (docs/IR.md); here it is recognised, verified and put into the list of formats.
+ */
+#include "formats/formats.h"
+
+#include <string.h>
+
+static bool recognise(const uint8_t *bytes, size_t n) {
+    enum { MOST_COMMENT = 4096 };
+    static const char word[] = "burin";
+    size_t at = 0;
+    bool comment = false;
+    for (; at < n && at < MOST_COMMENT; at++) {
+        uint8_t c = bytes[at];
+        if (comment || c == '#') {
+            comment = c != '\n';
+        } else if (c != ' ' && c != '\t' && c != '\r' && c != '\n') {
+            break;
+        }
+    }
+    size_t end = at + strlen(word);
+    return end < n && !memcmp(bytes + at, word, strlen(word)) && (bytes[end] == ' ' || bytes[end] == '\n');
+}
+
+static base_status read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
+                        ir_model **out, base_diags *d) {
+    (void)options;
+    ir_model *m;
+    *out = NULL;
+    if (ir_parse(arena, file, (const char *)bytes.at, bytes.size, &m, d) || ir_verify(m, d)) {
+        return BASE_REFUSED;
+    }
+    *out = m;
+    return BASE_OK;
+}
+
+static base_status write(base_arena *arena, const ir_model *m, const formats_options *options, base_text *out,
+                         base_diags *d) {
+    (void)arena;
+    (void)options;
+    (void)d;
+    ir_print(out, m);
+    return BASE_OK;
+}
+
+static const char *const extensions[] = {"ir", NULL};
+
+const formats_interface formats_ir = {
+    .name = "ir",
+    .description = "Burin's graph as text",
+    .extensions = extensions,
+    .recognise = recognise,
+    .read = read,
+    .write = write,
+};

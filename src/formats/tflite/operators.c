@@ -1,0 +1,191 @@
+/* operators.c - the operators of a sub-graph: which one it is, its tensors, and its node by the dictionary's row.
+ *
+ * Takes untrusted tables. Gives nodes with Burin's words. Operators without a row are noted by name, custom ones by their own.
+ */
+#include "formats/tflite/dictionary.h"
+
+#include <string.h>
+
+/* ---- which operator ---- */
+
+/* The builtin's code; custom operators have their name in *custom. -1: a fault. */
+static int64_t read_code(tflite_reader *r, const wire_path *outer, const wire_table *op, const char **custom) {
+    int64_t index = tflite_int(&r->fb, outer, op, TFLITE_Operator_opcode_index);
+    if ((uint64_t)index >= r->codes.n) {
+        tflite_error(&r->fb, outer, op, TFLITE_Operator_opcode_index, "it is %lld: the model has %llu operator codes",
+                     (long long)index, (unsigned long long)r->codes.n);
+        return -1;
+    }
+    wire_path path = {.name = "operator_code", .index = index};
+    wire_table code = wire_fb_table_at(&r->fb, &path, &r->codes, (uint64_t)index);
+    /* Codes above 127 do not fit the old field, which then says 127; older files have only the old one. */
+    int64_t old = tflite_int(&r->fb, &path, &code, TFLITE_OperatorCode_deprecated_builtin_code);
+    int64_t builtin = tflite_int(&r->fb, &path, &code, TFLITE_OperatorCode_builtin_code);
+    builtin = builtin > old ? builtin : old;
+    if (builtin < 0 || builtin == TFLITE_OP_PLACEHOLDER_FOR_GREATER_OP_CODES) {
+        tflite_error(&r->fb, &path, &code, TFLITE_OperatorCode_builtin_code, "%lld is no operator", (long long)builtin);
+    }
+    base_bytes name = {0};
+    if (builtin == TFLITE_OP_CUSTOM) {
+        name = tflite_bytes(&r->fb, &path, &code, TFLITE_OperatorCode_custom_code);
+    }
+    *custom = name.at ? base_printable(r->arena, (const char *)name.at, name.size, 60) : "";
+    return wire_fb_failed(&r->fb) ? -1 : builtin;
+}
+
+/* Has to be said once for each operator, not once for each of its tensors. */
+static void note_unsupported(tflite_reader *r, const wire_path *path, const wire_table *op, int64_t code,
+                             const char *custom) {
+    const char *remedy = "burin operators lists those that are";
+    const char *what = base_printf(r->arena, "operator %s", path->note);
+    if (code == TFLITE_OP_CUSTOM && !strncmp(custom, "Flex", 4)) {
+        what = base_printf(r->arena, "custom operator \"%s\"", custom);
+        remedy = "it is a TensorFlow operator: convert the model with TFLite's builtins only";
+    } else if (code == TFLITE_OP_CUSTOM) {
+        what = base_printf(r->arena, "custom operator \"%s\"", custom);
+        remedy = "express it with builtin operators";
+    }
+    tflite_unsupported(r, path, op->at, what, remedy);
+}
+
+/* ---- its tensors and options ---- */
+
+static bool check_counts(tflite_op *op) {
+    wire_fb *fb = &op->r->fb;
+    const tflite_word *w = op->word;
+    if (op->input_count < w->needed || (w->most != TFLITE_ANY && op->input_count > w->most)) {
+        if (w->most == TFLITE_ANY || w->most == w->needed) {
+            tflite_error(fb, op->path, &op->table, TFLITE_Operator_inputs, "%zu inputs: expected %u%s", op->input_count,
+                         w->needed, w->most == TFLITE_ANY ? " or more" : "");
+        } else {
+            tflite_error(fb, op->path, &op->table, TFLITE_Operator_inputs, "%zu inputs: expected %u to %u",
+                         op->input_count, w->needed, w->most);
+        }
+    } else if (w->outputs == TFLITE_ANY ? !op->output_count : op->output_count != w->outputs) {
+        tflite_error(fb, op->path, &op->table, TFLITE_Operator_outputs, "%zu outputs: expected %u%s", op->output_count,
+                     w->outputs == TFLITE_ANY ? 1 : w->outputs, w->outputs == TFLITE_ANY ? " or more" : "");
+    }
+    size_t needed = w->most == TFLITE_ANY ? op->input_count : w->needed;
+    for (size_t i = 0; i < needed && i < op->input_count && !wire_fb_failed(fb); i++) {
+        if (op->inputs[i] == IR_NONE) {
+            tflite_error(fb, op->path, &op->table, TFLITE_Operator_inputs, "[%zu] is absent: the operator needs it", i);
+        }
+    }
+    return !wire_fb_failed(fb);
+}
+
+static bool read_options(tflite_op *op) {
+    unsigned type;
+    wire_fb *fb = &op->r->fb;
+    op->options = tflite_union(fb, op->path, &op->table, TFLITE_Operator_builtin_options, &type);
+    if (op->word->options != TFLITE_NONE && type && type != op->word->options) {
+        tflite_error(fb, op->path, &op->table, TFLITE_Operator_builtin_options, "they are %s: expected %s",
+                     tflite_options_name(type), tflite_options_name(op->word->options));
+    }
+    return !wire_fb_failed(fb);
+}
+
+/* A tensor without a type has been noted: what its operator would say of it is no fault of the file. */
+static bool tensors_are_supported(const tflite_op *op) {
+    bool all = true;
+    for (size_t i = 0; i < op->input_count; i++) {
+        all = all && (op->inputs[i] == IR_NONE || op->r->g->tensors.at[op->inputs[i]].type != BASE_NONE);
+    }
+    for (size_t i = 0; i < op->output_count; i++) {
+        all = all && op->r->g->tensors.at[op->outputs[i]].type != BASE_NONE;
+    }
+    return all;
+}
+
+/* ---- its node ---- */
+
+static void drop_inputs(tflite_op *op) {
+    size_t kept = 0;
+    for (size_t i = 0; i < op->input_count; i++) {
+        if (i >= 32 || !(op->dropped >> i & 1)) {
+            op->node->inputs[kept++] = op->inputs[i];
+        }
+    }
+    op->node->input_count = kept;
+}
+
+static void make_node(tflite_op *op, uint32_t id) {
+    tflite_reader *r = op->r;
+    op->node = ir_node_add(r->m, r->g, op->word->word, op->inputs, op->input_count, op->outputs, op->output_count, id);
+    op->node->source_name = op->name;
+    op->node->byte = op->table.at;
+    for (size_t i = 0; i < TFLITE_MOST_STEPS && op->word->steps[i].make && !wire_fb_failed(&r->fb); i++) {
+        op->word->steps[i].make(op, &op->word->steps[i]);
+    }
+    drop_inputs(op);
+}
+
+/* SHAPE of a tensor whose extents are known is a constant. */
+static void fold_shape(tflite_reader *r, const wire_path *path, const wire_table *table) {
+    size_t input_count, output_count;
+    uint32_t *inputs = tflite_read_indices(r, path, table, TFLITE_Operator_inputs, false, &input_count);
+    uint32_t *outputs = tflite_read_indices(r, path, table, TFLITE_Operator_outputs, false, &output_count);
+    if (wire_fb_failed(&r->fb)) {
+        return;
+    }
+    if (input_count != 1 || output_count != 1) {
+        tflite_error(&r->fb, path, table, TFLITE_Operator_inputs, "%zu inputs and %zu outputs: expected 1 and 1",
+                     input_count, output_count);
+        return;
+    }
+    const ir_shape *shape = &r->g->tensors.at[inputs[0]].shape;
+    ir_tensor *t = &r->g->tensors.at[outputs[0]];
+    if ((t->type != BASE_I32 && t->type != BASE_I64) || t->shape.rank != 1 || t->shape.dim[0] != shape->rank ||
+        t->data || t->variable) {
+        tflite_error(&r->fb, path, table, TFLITE_Operator_outputs,
+                     "expected a computed i32 or i64 tensor of %lu elements", (unsigned long)shape->rank);
+        return;
+    }
+    uint64_t bytes;
+    if (!base_type_bytes(t->type, shape->rank, &bytes)) {
+        return;
+    }
+    void *data = base_alloc(r->arena, (size_t)bytes + 1, 1);
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        base_store(t->type, data, i, (base_value){.i = shape->dim[i]});
+    }
+    t->data = data;
+}
+
+static void read_operator(tflite_reader *r, wire_path *path, const wire_table *table) {
+    const char *custom;
+    int64_t code = read_code(r, path, table, &custom);
+    if (code < 0) {
+        return;
+    }
+    const char *name = tflite_builtin_name(code);
+    path->note = code == TFLITE_OP_CUSTOM ? custom : name ? name : base_printf(r->arena, "%lld", (long long)code);
+    const tflite_word *word = tflite_word_of(code);
+    if (code == TFLITE_OP_SHAPE) {
+        fold_shape(r, path, table);
+        return;
+    }
+    wire_path options_path = {.outer = path, .name = "builtin_options", .index = WIRE_NO_INDEX};
+    tflite_op op = {.r = r, .path = path, .options_path = &options_path, .table = *table, .word = word, .name = name};
+    op.inputs = tflite_read_indices(r, path, table, TFLITE_Operator_inputs, true, &op.input_count);
+    op.outputs = tflite_read_indices(r, path, table, TFLITE_Operator_outputs, false, &op.output_count);
+    if (wire_fb_failed(&r->fb)) {
+        return;
+    }
+    if (!word) {
+        note_unsupported(r, path, table, code, custom);
+    } else if (check_counts(&op) && read_options(&op) && tensors_are_supported(&op)) {
+        make_node(&op, (uint32_t)path->index);
+    }
+}
+
+void tflite_read_operators(tflite_reader *r, const wire_path *outer, const wire_table *subgraph) {
+    wire_vector operators = tflite_list(&r->fb, outer, subgraph, TFLITE_SubGraph_operators);
+    for (uint64_t i = 0; i < operators.n && !wire_fb_failed(&r->fb); i++) {
+        wire_path path = {.outer = outer, .name = "operator", .index = (int64_t)i};
+        wire_table table = wire_fb_table_at(&r->fb, &path, &operators, i);
+        if (table.at) {
+            read_operator(r, &path, &table);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+/* schema.c - TFLite's tables by name (schema.h). Takes schema.def and builtins.def; holds no logic of any operator. */
+#include "formats/tflite/schema.h"
+
+#include <assert.h>
+
+static const struct {
+    const char *name;
+    uint8_t number;
+    tflite_kind kind;
+    int64_t otherwise;
+} fields[TFLITE_FIELD_COUNT] = {
+#define FIELD(table, name, number, kind, otherwise) {#name, number, TFLITE_##kind, otherwise},
+#include "formats/tflite/schema.def"
+#undef FIELD
+};
+
+static const struct {
+    const char *name;
+    base_type type;
+} types[] = {
+#define TENSOR_TYPE(name, code, type) [code] = {#name, type},
+#include "formats/tflite/schema.def"
+#undef TENSOR_TYPE
+};
+
+static const char *const builtins[] = {
+#define BUILTIN(name, code) [code] = #name,
+#include "formats/tflite/builtins.def"
+#undef BUILTIN
+};
+
+static const char *const options[] = {
+    NULL,
+#define OPTIONS(table, type) [type] = #table,
+#include "formats/tflite/schema.def"
+#undef OPTIONS
+};
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+const char *tflite_builtin_name(int64_t code) {
+    return code >= 0 && code < (int64_t)COUNT(builtins) ? builtins[code] : NULL;
+}
+
+const char *tflite_options_name(unsigned type) {
+    return type < COUNT(options) ? options[type] : NULL;
+}
+
+const char *tflite_type_name(int64_t code) {
+    return code >= 0 && code < (int64_t)COUNT(types) ? types[code].name : NULL;
+}
+
+base_type tflite_type_base(int64_t code) {
+    return code >= 0 && code < (int64_t)COUNT(types) ? types[code].type : BASE_NONE;
+}
+
+static unsigned width_of(tflite_kind kind) {
+    switch (kind) {
+    case TFLITE_U8:
+    case TFLITE_I8:
+    case TFLITE_UNION:
+        return 1;
+    case TFLITE_U64:
+    case TFLITE_I64S:
+        return 8;
+    default:
+        return 4;
+    }
+}
+
+static wire_path path_of(const wire_path *outer, tflite_field f) {
+    return (wire_path){.outer = outer, .name = fields[f].name, .index = WIRE_NO_INDEX};
+}
+
+int64_t tflite_int(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f) {
+    wire_path path = path_of(outer, f);
+    tflite_kind kind = fields[f].kind;
+    unsigned width = width_of(kind);
+    if (kind == TFLITE_I8 || kind == TFLITE_I32) {
+        return wire_fb_signed(fb, &path, t, fields[f].number, width, fields[f].otherwise);
+    }
+    assert(kind == TFLITE_U8 || kind == TFLITE_U32 || kind == TFLITE_U64);
+    uint64_t v = wire_fb_unsigned(fb, &path, t, fields[f].number, width, (uint64_t)fields[f].otherwise);
+    if (v > (uint64_t)INT64_MAX) {
+        tflite_error(fb, outer, t, f, "%llu is too large", (unsigned long long)v);
+        return 0;
+    }
+    return (int64_t)v;
+}
+
+float tflite_float(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f) {
+    assert(fields[f].kind == TFLITE_F32);
+    wire_path path = path_of(outer, f);
+    return wire_fb_float(fb, &path, t, fields[f].number, (float)fields[f].otherwise);
+}
+
+wire_table tflite_table(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f) {
+    assert(fields[f].kind == TFLITE_TABLE);
+    wire_path path = path_of(outer, f);
+    return wire_fb_table(fb, &path, t, fields[f].number);
+}
+
+wire_table tflite_union(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f, unsigned *type) {
+    assert(fields[f].kind == TFLITE_UNION);
+    wire_path path = path_of(outer, f);
+    return wire_fb_union(fb, &path, t, fields[f].number, (unsigned)fields[f].otherwise, type);
+}
+
+wire_vector tflite_list(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f) {
+    assert(fields[f].kind >= TFLITE_TABLES);
+    wire_path path = path_of(outer, f);
+    return wire_fb_vector(fb, &path, t, fields[f].number, width_of(fields[f].kind));
+}
+
+base_bytes tflite_bytes(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f) {
+    assert(fields[f].kind == TFLITE_STRING || fields[f].kind == TFLITE_BYTES);
+    wire_path path = path_of(outer, f);
+    return fields[f].kind == TFLITE_STRING ? wire_fb_string(fb, &path, t, fields[f].number)
+                                           : wire_fb_blob(fb, &path, t, fields[f].number);
+}
+
+base_status tflite_error(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f, const char *format,
+                         ...) {
+    wire_path path = path_of(outer, f);
+    uint64_t byte = wire_fb_field(fb, &path, t, fields[f].number, 1);
+    va_list list;
+    va_start(list, format);
+    char *message = base_vprintf(fb->d->arena, format, list);
+    va_end(list);
+    return wire_fb_error(fb, &path, byte ? byte : t->at, "%s", message);
+}

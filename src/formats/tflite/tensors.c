@@ -1,0 +1,223 @@
+/* tensors.c - the tensors of a sub-graph: type, shape, quantisation, and constants borrowed from the file.
+ *
+ * Takes untrusted tables. Gives ir_tensors whose constants have exactly the bytes that type and shape say, at any alignment.
+ */
+#include "formats/tflite/reader.h"
+
+#include <math.h>
+
+/* A tensor and where it stands. */
+typedef struct source {
+    tflite_reader *r;
+    const wire_path *path;
+    wire_table table;
+    ir_tensor *t;
+} source;
+
+/* An unfinished shape is a fault only if an operator uses the tensor: converters leave such intermediates behind. */
+static bool read_shape(source *s) {
+    wire_fb *fb = &s->r->fb;
+    wire_vector dims = tflite_list(fb, s->path, &s->table, TFLITE_Tensor_shape);
+    if (dims.n > IR_MAX_RANK) {
+        tflite_unsupported(s->r, s->path, s->table.at,
+                           base_printf(s->r->arena, "a tensor of rank %llu", (unsigned long long)dims.n),
+                           base_printf(s->r->arena, "at most %u extents are read", IR_MAX_RANK));
+        return false;
+    }
+    ir_shape shape = {.rank = (uint32_t)dims.n};
+    for (uint32_t i = 0; i < shape.rank; i++) {
+        shape.dim[i] = wire_fb_i32_at(fb, &dims, i);
+        if (shape.dim[i] < 0) {
+            s->r->bad_shape[s->t->source] = dims.at + 4 * (uint64_t)i;
+            return false;
+        }
+    }
+    uint64_t elements;
+    if (!ir_shape_elements(&shape, &elements)) {
+        tflite_error(fb, s->path, &s->table, TFLITE_Tensor_shape, "%s are too many elements",
+                     ir_shape_print(s->r->arena, &shape));
+        return false;
+    }
+    s->t->shape = shape;
+    return !wire_fb_failed(fb);
+}
+
+static bool read_type(source *s) {
+    int64_t code = tflite_int(&s->r->fb, s->path, &s->table, TFLITE_Tensor_type);
+    const char *name = tflite_type_name(code);
+    s->t->type = tflite_type_base(code);
+    if (!name) {
+        tflite_error(&s->r->fb, s->path, &s->table, TFLITE_Tensor_type, "there is no tensor type %lld",
+                     (long long)code);
+    } else if (s->t->type == BASE_NONE) {
+        tflite_unsupported(s->r, s->path, s->table.at, base_printf(s->r->arena, "tensor type %s", name),
+                           "only numbers and bool have a place in C; leave that part of the model to the application");
+    }
+    return s->t->type != BASE_NONE;
+}
+
+/* ---- constants ---- */
+
+/* The buffer's bytes: within its table, or (in files above 2 GB) at an offset from the file's start. */
+static base_bytes buffer_contents(source *s, const wire_path *path, const wire_table *buffer) {
+    wire_fb *fb = &s->r->fb;
+    base_bytes data = tflite_bytes(fb, path, buffer, TFLITE_Buffer_data);
+    uint64_t offset = (uint64_t)tflite_int(fb, path, buffer, TFLITE_Buffer_offset);
+    uint64_t size = (uint64_t)tflite_int(fb, path, buffer, TFLITE_Buffer_size);
+    if (data.size || offset <= 1) {
+        return data;
+    }
+    if (offset > s->r->bytes.size || size > s->r->bytes.size - offset) {
+        tflite_error(fb, path, buffer, TFLITE_Buffer_offset, "%llu bytes at %llu: the file has %llu",
+                     (unsigned long long)size, (unsigned long long)offset, (unsigned long long)s->r->bytes.size);
+        return (base_bytes){0};
+    }
+    return (base_bytes){s->r->bytes.at + offset, (size_t)size};
+}
+
+static void read_constant(source *s) {
+    wire_fb *fb = &s->r->fb;
+    int64_t index = tflite_int(fb, s->path, &s->table, TFLITE_Tensor_buffer);
+    if (tflite_int(fb, s->path, &s->table, TFLITE_Tensor_external_buffer)) {
+        tflite_unsupported(s->r, s->path, s->table.at, "a constant in another file",
+                           "convert the model with its weights inside");
+        return;
+    }
+    /* A file without buffers is as one whose buffer 0 is empty. */
+    if (!index && !s->r->buffers.n) {
+        return;
+    }
+    if ((uint64_t)index >= s->r->buffers.n) {
+        tflite_error(fb, s->path, &s->table, TFLITE_Tensor_buffer, "it is %lld: the model has %llu buffers",
+                     (long long)index, (unsigned long long)s->r->buffers.n);
+        return;
+    }
+    wire_path path = {.name = "buffer", .index = index};
+    wire_table buffer = wire_fb_table_at(fb, &path, &s->r->buffers, (uint64_t)index);
+    base_bytes data = buffer_contents(s, &path, &buffer);
+    uint64_t wanted;
+    if (wire_fb_failed(fb) || !data.size) {
+        return;
+    }
+    if (!ir_tensor_bytes(s->t, &wanted) || wanted != data.size) {
+        tflite_error(fb, s->path, &s->table, TFLITE_Tensor_buffer, "buffer %lld has %zu bytes: %s %s has %llu",
+                     (long long)index, data.size, base_type_name(s->t->type), ir_shape_print(s->r->arena, &s->t->shape),
+                     (unsigned long long)wanted);
+        return;
+    }
+    s->t->data = data.at;
+}
+
+/* ---- quantisation ---- */
+
+static bool in_range(base_type type, int64_t v) {
+    int64_t lo;
+    uint64_t hi;
+    base_type_range(type, &lo, &hi);
+    return v >= lo && (v < 0 || (uint64_t)v <= hi);
+}
+
+static void read_scales(source *s, const wire_path *path, const wire_table *q, wire_vector scales, wire_vector zeros) {
+    tflite_reader *r = s->r;
+    float *scale = BASE_NEWS(r->arena, float, scales.n);
+    int64_t *zero = BASE_NEWS(r->arena, int64_t, scales.n);
+    for (uint64_t i = 0; i < scales.n; i++) {
+        scale[i] = wire_fb_float_at(&r->fb, &scales, i);
+        zero[i] = zeros.n ? wire_fb_i64_at(&r->fb, &zeros, zeros.n > 1 ? i : 0) : 0;
+        if (!(scale[i] > 0) || isinf(scale[i])) {
+            base_text number = {.arena = r->arena};
+            base_put_float32(&number, scale[i]);
+            tflite_error(&r->fb, path, q, TFLITE_QuantizationParameters_scale,
+                         "[%llu] is %s: it must be finite and above 0", (unsigned long long)i, number.at);
+            return;
+        }
+        if (!in_range(s->t->type, zero[i])) {
+            tflite_error(&r->fb, path, q, TFLITE_QuantizationParameters_zero_point, "[%llu] is %lld: outside %s",
+                         (unsigned long long)i, (long long)zero[i], base_type_name(s->t->type));
+            return;
+        }
+    }
+    s->t->quant = (ir_quant){.n = (uint32_t)scales.n, .scale = scale, .zero = zero};
+}
+
+static void read_axis(source *s, const wire_path *path, const wire_table *q) {
+    int64_t axis = tflite_int(&s->r->fb, path, q, TFLITE_QuantizationParameters_quantized_dimension);
+    /* Biases keep the axis of their weights in files of old converters; a vector has only one. */
+    axis = s->t->shape.rank == 1 ? 0 : axis;
+    if (axis < 0 || axis >= (int64_t)s->t->shape.rank) {
+        tflite_error(&s->r->fb, path, q, TFLITE_QuantizationParameters_quantized_dimension,
+                     "it is %lld: the rank is %lu", (long long)axis, (unsigned long)s->t->shape.rank);
+    } else if (s->t->shape.dim[axis] != (int64_t)s->t->quant.n) {
+        tflite_error(&s->r->fb, path, q, TFLITE_QuantizationParameters_scale,
+                     "%lu scales along axis %lld of extent %lld", (unsigned long)s->t->quant.n, (long long)axis,
+                     (long long)s->t->shape.dim[axis]);
+    } else {
+        s->t->quant.axis = (int32_t)axis;
+    }
+}
+
+static void read_quantisation(source *s) {
+    wire_fb *fb = &s->r->fb;
+    wire_table q = tflite_table(fb, s->path, &s->table, TFLITE_Tensor_quantization);
+    wire_path path = {.outer = s->path, .name = "quantization", .index = WIRE_NO_INDEX};
+    unsigned details;
+    if (!q.at) {
+        return;
+    }
+    tflite_union(fb, &path, &q, TFLITE_QuantizationParameters_details, &details);
+    if (details) {
+        tflite_unsupported(s->r, s->path, s->table.at,
+                           "quantisation in blocks, along several axes, or of a custom kind",
+                           "convert the model with scales for each tensor or channel");
+        return;
+    }
+    wire_vector scales = tflite_list(fb, &path, &q, TFLITE_QuantizationParameters_scale);
+    wire_vector zeros = tflite_list(fb, &path, &q, TFLITE_QuantizationParameters_zero_point);
+    /* Float tensors keep the range that was seen in training, or scales that nothing reads. */
+    if (!scales.n || !base_type_is_int(s->t->type)) {
+        return;
+    }
+    if (zeros.n > 1 && zeros.n != scales.n) {
+        tflite_error(fb, &path, &q, TFLITE_QuantizationParameters_zero_point, "%llu zero points for %llu scales",
+                     (unsigned long long)zeros.n, (unsigned long long)scales.n);
+        return;
+    }
+    read_scales(s, &path, &q, scales, zeros);
+    if (s->t->quant.n > 1) {
+        read_axis(s, &path, &q);
+    }
+}
+
+/* ---- all of it ---- */
+
+static void read_tensor(tflite_reader *r, const wire_path *path, const wire_table *table, base_bytes name) {
+    ir_shape scalar = {0};
+    const char *copy = name.at ? base_strndup(r->arena, (const char *)name.at, name.size) : "";
+    uint32_t index = ir_tensor_add(r->m, r->g, copy, BASE_NONE, &scalar);
+    source s = {r, path, *table, &r->g->tensors.at[index]};
+    s.t->source = index;
+    s.t->variable = tflite_int(&r->fb, path, table, TFLITE_Tensor_is_variable) != 0;
+    wire_table sparsity = tflite_table(&r->fb, path, table, TFLITE_Tensor_sparsity);
+    if (sparsity.at) {
+        tflite_unsupported(r, path, table->at, "a sparse tensor", "convert the model with dense weights");
+        return;
+    }
+    if (!read_shape(&s) || !read_type(&s)) {
+        return;
+    }
+    read_constant(&s);
+    read_quantisation(&s);
+}
+
+void tflite_read_tensors(tflite_reader *r, const wire_path *outer, const wire_table *subgraph) {
+    wire_vector tensors = tflite_list(&r->fb, outer, subgraph, TFLITE_SubGraph_tensors);
+    r->bad_shape = BASE_NEWS(r->arena, uint64_t, tensors.n + 1);
+    for (uint64_t i = 0; i < tensors.n && !wire_fb_failed(&r->fb); i++) {
+        wire_path path = {.outer = outer, .name = "tensor", .index = (int64_t)i};
+        wire_table table = wire_fb_table_at(&r->fb, &path, &tensors, i);
+        base_bytes name = tflite_bytes(&r->fb, &path, &table, TFLITE_Tensor_name);
+        path.note = (const char *)name.at;
+        path.quoted = true;
+        read_tensor(r, &path, &table, name);
+    }
+}

@@ -1,0 +1,188 @@
+/* tflite.c - the TFLite format: reading a model file into a graph.
+ *
+ * Takes a file's bytes. Gives the entry sub-graph (number 0) as a verified graph whose constants are borrowed from the bytes.
+ * Structural faults end the reading with one line; what is valid but not supported is collected and listed whole.
+ * Sub-graphs other than the entry are reached only through operators, and those are refused by name.
+ */
+#include "formats/tflite/reader.h"
+
+#include <string.h>
+
+enum { MOST_GROUPS = 16, MOST_PLACES = 24, SCHEMA_VERSION = 3 };
+static const char identifier[] = "TFL3";
+
+static bool recognise(const uint8_t *bytes, size_t n) {
+    return n >= 8 && !memcmp(bytes + 4, identifier, 4);
+}
+
+/* ---- what is not supported ---- */
+
+void tflite_unsupported(tflite_reader *r, const wire_path *path, uint64_t byte, const char *what, const char *remedy) {
+    bool is_new;
+    uint64_t *index = base_map_put(r->group_of, what, strlen(what), &is_new);
+    if (is_new) {
+        *index = r->groups.n;
+        tflite_group *g = BASE_PUSH(r->arena, &r->groups);
+        *g = (tflite_group){.what = what, .remedy = remedy, .first_byte = byte};
+        g->first_path = wire_path_print(r->arena, path);
+        g->places.arena = r->arena;
+    }
+    tflite_group *g = &r->groups.at[*index];
+    if (g->count++ < MOST_PLACES) {
+        base_put(&g->places, "%s%s[%lld]", g->count > 1 ? ", " : "", path->name, (long long)path->index);
+    }
+}
+
+static base_status report_unsupported(tflite_reader *r) {
+    base_text rest = {.arena = r->arena};
+    for (size_t i = 0; i < r->groups.n; i++) {
+        const tflite_group *g = &r->groups.at[i];
+        if (i >= MOST_GROUPS) {
+            base_put(&rest, "%s%s (%s)", i > MOST_GROUPS ? "; " : "", g->what, g->places.at);
+            continue;
+        }
+        base_text places = {.arena = r->arena};
+        if (g->count > 1) {
+            base_put(&places, ", %zu times: %s", g->count, g->places.at);
+        }
+        if (g->count > MOST_PLACES) {
+            base_puts(&places, "...");
+        }
+        base_place place = {.file = r->file, .path = g->first_path, .byte = g->first_byte, .has_byte = true};
+        base_error(r->d, &place, "%s is not supported%s; %s", g->what, g->count > 1 ? places.at : "", g->remedy);
+    }
+    if (rest.n) {
+        base_place place = {.file = r->file};
+        base_error(r->d, &place, "not supported either: %s", rest.at);
+    }
+    return r->groups.n ? BASE_REFUSED : BASE_OK;
+}
+
+/* ---- the file ---- */
+
+uint32_t *tflite_read_indices(tflite_reader *r, const wire_path *path, const wire_table *t, tflite_field f,
+                              bool may_be_absent, size_t *n) {
+    wire_vector v = tflite_list(&r->fb, path, t, f);
+    uint32_t *list = BASE_NEWS(r->arena, uint32_t, v.n + 1);
+    for (uint64_t i = 0; i < v.n; i++) {
+        int32_t index = wire_fb_i32_at(&r->fb, &v, i);
+        bool absent = may_be_absent && index == -1;
+        if (!absent && (index < 0 || (uint64_t)index >= r->g->tensors.n)) {
+            tflite_error(&r->fb, path, t, f, "[%llu] is tensor %ld: the sub-graph has %zu", (unsigned long long)i,
+                         (long)index, r->g->tensors.n);
+            break;
+        }
+        list[i] = absent ? IR_NONE : (uint32_t)index;
+        if (!absent && r->bad_shape[index]) {
+            wire_path tensor = {.outer = path, .name = "tensor", .index = index, .note = r->g->tensors.at[index].name};
+            tensor.quoted = true;
+            wire_fb_error(&r->fb, &tensor, r->bad_shape[index], "an extent of its shape is negative");
+            break;
+        }
+    }
+    *n = wire_fb_failed(&r->fb) ? 0 : v.n;
+    return list;
+}
+
+/* A constant of no elements has no bytes to be known by: it is one if nothing else gives the tensor contents. */
+static void settle_empty_constants(tflite_reader *r) {
+    ir_graph *g = r->g;
+    bool *given = BASE_NEWS(r->arena, bool, g->tensors.n + 1);
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        given[g->inputs.at[i]] = true;
+    }
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        for (size_t k = 0; k < g->nodes.at[i].output_count; k++) {
+            given[g->nodes.at[i].outputs[k]] = true;
+        }
+    }
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        ir_tensor *t = &g->tensors.at[i];
+        uint64_t bytes;
+        if (!given[i] && !t->data && !t->variable && ir_tensor_bytes(t, &bytes) && !bytes) {
+            t->data = "";
+        }
+    }
+}
+
+static void read_subgraph(tflite_reader *r, const wire_path *path, const wire_table *subgraph) {
+    base_bytes name = tflite_bytes(&r->fb, path, subgraph, TFLITE_SubGraph_name);
+    r->g = ir_graph_add(r->m, name.at ? base_strndup(r->arena, (const char *)name.at, name.size) : "");
+    tflite_read_tensors(r, path, subgraph);
+    if (wire_fb_failed(&r->fb)) {
+        return;
+    }
+    static const tflite_field lists[] = {TFLITE_SubGraph_inputs, TFLITE_SubGraph_outputs};
+    for (size_t k = 0; k < 2; k++) {
+        size_t n;
+        uint32_t *indices = tflite_read_indices(r, path, subgraph, lists[k], false, &n);
+        for (size_t i = 0; i < n; i++) {
+            *(k ? BASE_PUSH(r->arena, &r->g->outputs) : BASE_PUSH(r->arena, &r->g->inputs)) = indices[i];
+        }
+    }
+    tflite_read_operators(r, path, subgraph);
+    if (!wire_fb_failed(&r->fb)) {
+        settle_empty_constants(r);
+    }
+}
+
+/* Old converters wrote no identifier: other bytes of the file stand in its place. Four characters there are a wrong one. */
+static bool has_identifier(base_bytes bytes) {
+    for (size_t i = 4; i < 8 && i < bytes.size; i++) {
+        if (bytes.at[i] < 0x20 || bytes.at[i] >= 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void read_model(tflite_reader *r) {
+    wire_table model = wire_fb_root(&r->fb, has_identifier(r->bytes) ? identifier : NULL);
+    if (wire_fb_failed(&r->fb)) {
+        return;
+    }
+    int64_t version = tflite_int(&r->fb, NULL, &model, TFLITE_Model_version);
+    if (version != SCHEMA_VERSION) {
+        tflite_error(&r->fb, NULL, &model, TFLITE_Model_version, "schema version %lld: version %d is read",
+                     (long long)version, SCHEMA_VERSION);
+    }
+    r->codes = tflite_list(&r->fb, NULL, &model, TFLITE_Model_operator_codes);
+    r->buffers = tflite_list(&r->fb, NULL, &model, TFLITE_Model_buffers);
+    wire_vector subgraphs = tflite_list(&r->fb, NULL, &model, TFLITE_Model_subgraphs);
+    if (!subgraphs.n) {
+        tflite_error(&r->fb, NULL, &model, TFLITE_Model_subgraphs, "the model has no sub-graph");
+        return;
+    }
+    wire_path path = {.name = "subgraph", .index = 0};
+    wire_table subgraph = wire_fb_table_at(&r->fb, &path, &subgraphs, 0);
+    if (!wire_fb_failed(&r->fb)) {
+        read_subgraph(r, &path, &subgraph);
+    }
+}
+
+static base_status read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
+                        ir_model **out, base_diags *d) {
+    (void)options;
+    tflite_reader r = {.arena = arena, .file = formats_base_name(file), .bytes = bytes, .d = d};
+    r.m = ir_model_new(arena, "tflite", r.file);
+    r.group_of = base_map_new(arena);
+    *out = NULL;
+    wire_fb_open(&r.fb, r.file, bytes, d);
+    read_model(&r);
+    if (wire_fb_failed(&r.fb) || report_unsupported(&r) || ir_verify(r.m, d)) {
+        return BASE_REFUSED;
+    }
+    *out = r.m;
+    return BASE_OK;
+}
+
+static const char *const extensions[] = {"tflite", "lite", NULL};
+
+const formats_interface formats_tflite = {
+    .name = "tflite",
+    .description = "TensorFlow Lite model",
+    .extensions = extensions,
+    .recognise = recognise,
+    .read = read,
+    .write = NULL,
+};

@@ -1,0 +1,10 @@
+/* wire.h - face of room `wire`: cursors over the encodings that model files are made of.
+ *
+ * Each gives bounded access to bytes that nobody has to trust. No cursor knows a schema, a graph or a file format.
+ */
+#ifndef BURIN_WIRE_H
+#define BURIN_WIRE_H
+
+#include "wire/flatbuffers.h"
+
+#endif

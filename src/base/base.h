@@ -37,7 +37,8 @@ typedef struct base_guard {
     struct base_arena *newest; /* of the arenas when the guard was set */
 } base_guard;
 
-/* Where all arenas of one call get their blocks. A guard must be set while anything allocates. */
+/* One call's: nothing here is locked, so two threads need two.
+ * Where all arenas of one call get their blocks. A guard must be set while anything allocates. */
 typedef struct base_memory {
     base_realloc_fn realloc; /* NULL: libc's */
     void *user;
@@ -57,7 +58,9 @@ typedef struct base_arena base_arena;
 base_arena *base_arena_new(base_memory *memory);     /* jumps when out of memory */
 void base_arena_free(base_arena *arena);             /* runs the deferred calls, last first; NULL is allowed */
 void *base_alloc(base_arena *arena, size_t count, size_t size);       /* zeroed, 16-byte aligned, never NULL */
+/* p: from base_alloc, base_grow or NULL, with its count. As with realloc p is given up: only the result may be used. */
 void *base_grow(base_arena *arena, void *p, size_t old_count, size_t count, size_t size); /* new part zeroed */
+/* fn(argument) when the arena is freed; at once, before the jump, when there is no memory to note it. */
 void base_defer(base_arena *arena, void (*fn)(void *), void *argument);
 base_memory *base_arena_memory(const base_arena *arena);
 #define BASE_NEW(arena, T) ((T *)base_alloc((arena), 1, sizeof(T)))
@@ -92,13 +95,19 @@ void base_put(base_text *t, const char *format, ...) __attribute__((format(print
 void base_puts(base_text *t, const char *s);
 void base_putn(base_text *t, const void *bytes, size_t n);
 void base_put_quoted(base_text *t, const char *s);  /* JSON string: quotes, escapes; bytes that are not UTF-8 become \ufffd */
-void base_put_float(base_text *t, double v);        /* shortest decimal that reads back as the same double; locale-free; nan inf -inf */
+/* The shortest decimal that reads back as the same double; locale-free. Has a point or an exponent, so that C and JSON
+ * read a float: 1.0 -0.0 0.1 1e-5 1.5e16; and nan inf -inf, which are neither C nor JSON. */
+void base_put_float(base_text *t, double v);
 void base_put_float32(base_text *t, float v);       /* the same for float */
-/* A name fit for terminals: control characters, bytes that are not UTF-8 escaped as \xNN; cut at max bytes with "...". */
+/* A name fit for terminals: control characters, marks that turn text around and bytes that are not UTF-8 escaped as
+ * \xNN, the rest as it is; at most max bytes, the last three "..." when cut. */
 char *base_printable(base_arena *arena, const char *s, size_t n, size_t max);
-bool base_parse_float(const char *s, const char **end, double *v); /* correctly rounded, locale-free: decimal and 0x hex floats */
+/* A number at the start of s: correctly rounded, locale-free: decimal and 0x hex floats with or without sign, point and
+ * exponent; inf, nan as words of their own. Overflow gives inf. *end (NULL: not wanted) is what follows it; false: none. */
+bool base_parse_float(const char *s, const char **end, double *v);
 
-/* Map from byte strings to uint64, in order of insertion; O(1) expected; iteration is insertion order. */
+/* Map from byte strings to uint64, in order of insertion; O(1) expected; iteration is insertion order.
+ * Addresses of keys (NUL-terminated copies) and values stay good while others are added. */
 typedef struct base_map base_map;
 base_map *base_map_new(base_arena *arena);
 uint64_t *base_map_get(const base_map *map, const void *key, size_t n);              /* NULL: absent */
@@ -106,7 +115,8 @@ uint64_t *base_map_put(base_map *map, const void *key, size_t n, bool *was_new);
 size_t base_map_count(const base_map *map);
 const void *base_map_key(const base_map *map, size_t i, size_t *n, uint64_t **value);
 
-uint64_t base_hash(const void *bytes, size_t n, uint64_t seed); /* stable over machines and versions (plans store it) */
+/* SipHash-1-3 of the key (seed, 0): stable over machines and versions (plans store it). */
+uint64_t base_hash(const void *bytes, size_t n, uint64_t seed);
 
 /* ---- diagnostics: for people ---- */
 typedef enum base_severity { BASE_ERROR, BASE_WARNING, BASE_NOTE } base_severity;
@@ -137,11 +147,13 @@ typedef struct base_diags {
     BASE_VEC(base_diag) list;
     size_t errors, warnings, dropped;
 } base_diags;
-/* Reports; returns BASE_REFUSED, so that `return base_error(d, &place, "...")` reads well. place may be NULL. */
+/* The message is one line: a control character in it, a newline too, is shown as \xNN. 2,000 bytes are kept.
+ * Reports; returns BASE_REFUSED, so that `return base_error(d, &place, "...")` reads well. place may be NULL. */
 base_status base_error(base_diags *d, const base_place *place, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void base_warn(base_diags *d, const base_place *place, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void base_note(base_diags *d, const base_place *place, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* file:line:column: error: message, then the line and a caret; or file: path: message (byte 0x4f21). */
+/* file:line:column: error: message, then the line and a caret; or file: path: message (byte 0x4f21), which names the
+ * severity only where it is not an error; or file: error: message. */
 void base_diag_print(base_text *out, const base_diag *d, bool colour);
 /* The nearest of n names by edit distance, or NULL when none is near. For "did you mean". */
 const char *base_nearest(const char *word, const char *const *names, size_t n);
@@ -156,13 +168,14 @@ base_status base_file_read(base_arena *arena, const char *path, base_file *out, 
 /* Writes to a temporary name in the same folder, fsyncs, renames. On failure the old file stands and no new one is left.
  * force false: BASE_REFUSED when path exists. */
 base_status base_file_write(base_arena *arena, const char *path, const void *bytes, size_t n, bool force, base_diags *d);
-/* Several files as one folder, or none: see base_output in file.c. */
+/* One file of a folder that is written whole or not at all. */
 typedef struct base_output_file {
-    const char *name; /* relative, with / for sub-folders */
+    const char *name; /* relative, with / for sub-folders; no "..", none twice (BASE_USAGE) */
     const void *bytes;
     size_t size;
 } base_output_file;
-/* Writes all to temporary names, then renames all; an existing target is kept unless force. Folders are made. */
+/* Writes all to temporary names, then renames all; an existing target is kept unless force. Folders are made.
+ * On failure the old files are back and folders made for it are gone. */
 base_status base_files_write(base_arena *arena, const char *folder, const base_output_file *files, size_t n, bool force, base_diags *d);
 
 /* ---- bounded little-endian bytes ---- */
@@ -232,8 +245,10 @@ typedef union base_value {
     double f;
 } base_value;
 base_value base_load(base_type t, const void *data, uint64_t index);        /* any alignment */
-void base_store(base_type t, void *data, uint64_t index, base_value v);     /* v is in range of t (see base_convert) */
-/* Rounds v (nearest even) to float type t, by that format's rules for overflow, infinity and NaN; t is a float type. */
+void base_store(base_type t, void *data, uint64_t index, base_value v);     /* integers: v is in range of t */
+/* Rounds v (nearest even) to float type t, by that format's rules for overflow, infinity and NaN; t is a float type.
+ * Does not saturate: overflow is inf, or NaN where t has none. f4e2m1 has neither: beyond 6 is 6, NaN is 6. f8e8m0 has
+ * powers of two from 2^-127 to 2^127 only: ties go up, 0 is 2^-127, the sign is dropped, infinity is NaN. */
 double base_round_to(base_type t, double v);
 
 #include "base/words.h"

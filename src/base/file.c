@@ -42,6 +42,7 @@ static void unmap(void *argument) {
 /* Pipes and the like: to the end, at most 2^32 bytes. */
 static base_status read_stream(base_arena *arena, int fd, const char *path, base_file *out, base_diags *d) {
     base_text t = {.arena = arena};
+    uint64_t total = 0;
     char *buffer = base_alloc(arena, 1 << 16, 1);
     for (;;) {
         const ssize_t n = read(fd, buffer, 1 << 16);
@@ -52,7 +53,7 @@ static base_status read_stream(base_arena *arena, int fd, const char *path, base
         base_putn(&t, buffer, (size_t)n);
         if (n == 0)
             break;
-        if ((uint64_t)t.n > UINT32_MAX)
+        if ((total += (uint64_t)n) > (uint64_t)1 << 32)
             return io_error(d, path, "cannot read", EFBIG);
     }
     out->at = (const uint8_t *)t.at;
@@ -208,14 +209,15 @@ static base_status look(output *o, bool force, bool *device, base_diags *d) {
         return io_error(d, o->path, "cannot write", EISDIR);
     *device = !S_ISREG(st.st_mode);
     o->existed = true;
-    o->mode = st.st_mode & 07777;
+    o->mode = st.st_mode & 0777;
     return BASE_OK;
 }
 
 /* Writes the new bytes beside the target, synced, under no name or the temporary one. */
 static base_status write_beside(output *o, const uint8_t *bytes, size_t n, base_diags *d) {
 #ifdef O_TMPFILE
-    o->fd = open(o->folder[0] ? o->folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (access("/proc/self/fd", X_OK) == 0) /* where give_name finds it */
+        o->fd = open(o->folder[0] ? o->folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 #endif
     if (o->fd < 0) {
         (void)unlink(o->temporary); /* left by a killed process of our number */
@@ -225,8 +227,8 @@ static base_status write_beside(output *o, const uint8_t *bytes, size_t n, base_
     if (o->fd < 0)
         return io_error(d, o->path, "cannot write", errno);
     int error = write_all(o->fd, bytes, n);
-    if (!error && o->existed && fchmod(o->fd, o->mode) != 0)
-        error = errno;
+    if (!error && o->existed)
+        (void)fchmod(o->fd, o->mode); /* some file systems have no modes */
     if (!error && fsync(o->fd) != 0 && errno != EINVAL && errno != EROFS)
         error = errno;
     return error ? io_error(d, o->path, "cannot write", error) : BASE_OK;

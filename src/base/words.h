@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* integers, on 64 bits; callers wrap the result to the type (base_wrap) */
+/* integers, on 64 bits; callers wrap the result to the type */
 int64_t base_floor_div(int64_t a, int64_t b); /* toward -inf; b == 0 gives 0; INT64_MIN / -1 wraps */
 int64_t base_floor_mod(int64_t a, int64_t b); /* sign of b; b == 0 gives 0 */
 int64_t base_trunc_div(int64_t a, int64_t b); /* toward zero; b == 0 gives 0 */

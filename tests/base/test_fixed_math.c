@@ -75,9 +75,9 @@ static void check_rows(const char *name, const reference_row *rows, size_t n, un
 
 static void accuracy(void **state) {
     (void)state;
-#define CHECK_ONE(f, limit) \
+#define CHECK_ONE(f, limit)                                                                                            \
     check_rows(#f, reference_##f, sizeof reference_##f / sizeof *reference_##f, base_##f, NULL, limit);
-#define CHECK_TWO(f, limit) \
+#define CHECK_TWO(f, limit)                                                                                            \
     check_rows(#f, reference_##f, sizeof reference_##f / sizeof *reference_##f, NULL, base_##f, limit);
     CHECK_ONE(exp, 0.76) /* subnormal results are rounded twice; likewise exp2 and pow */
     CHECK_ONE(exp2, 0.76)
@@ -128,9 +128,9 @@ static void nan_is_one_nan(void **state) {
         UNARY(OF_NAN)
         ROUNDING(OF_NAN)
 #undef OF_NAN
-#define WITH_NAN(f)            \
-    TWO(f, nans[i], 2.0, NAN); \
-    TWO(f, 2.0, nans[i], NAN); \
+#define WITH_NAN(f)                                                                                                    \
+    TWO(f, nans[i], 2.0, NAN);                                                                                         \
+    TWO(f, 2.0, nans[i], NAN);                                                                                         \
     TWO(f, nans[i], nans[0], NAN);
         BINARY(WITH_NAN)
         EXTREMES(WITH_NAN)
@@ -163,10 +163,10 @@ static void nan_is_one_nan(void **state) {
 static void zeros_and_infinities(void **state) {
     (void)state;
     const double inf = INFINITY, pi = 0x1.921fb54442d18p+1, max = 0x1.fffffffffffffp+1023;
-#define OF_TINY(f)                \
-    ONE(f, 0.0, 0.0);             \
-    ONE(f, -0.0, -0.0);           \
-    ONE(f, 0x1p-1074, 0x1p-1074); \
+#define OF_TINY(f)                                                                                                     \
+    ONE(f, 0.0, 0.0);                                                                                                  \
+    ONE(f, -0.0, -0.0);                                                                                                \
+    ONE(f, 0x1p-1074, 0x1p-1074);                                                                                      \
     ONE(f, -0x1p-1022, -0x1p-1022);
     ODD(OF_TINY)
 #undef OF_TINY

@@ -70,6 +70,36 @@ static void a_large_piece_is_given_back_when_it_grows(void **state) {
     assert_true(f->memory.in_use < 66 * mib);
 }
 
+static void large_pieces_grow_in_any_order(void **state) {
+    (void)state;
+    ledger l = {.allowed = -1};
+    base_memory memory = {.realloc = ledger_realloc, .user = &l};
+    base_arena *arena = base_arena_new(&memory);
+    static const int order[] = {1, 0, 2, 2, 1, 3, 0, 3, 1, 2, 0, 0, 1};
+    size_t size[4] = {70000, 80000, 90000, 100000};
+    uint8_t *at[4];
+    for (int k = 0; k < 4; k++) {
+        at[k] = base_alloc(arena, size[k], 1);
+        memset(at[k], k + 1, size[k]);
+    }
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        const int k = order[i];
+        at[k] = base_grow(arena, at[k], size[k], size[k] + 50000, 1);
+        memset(at[k] + size[k], k + 1, 50000);
+        size[k] += 50000;
+    }
+    size_t total = 0;
+    for (int k = 0; k < 4; k++) {
+        for (size_t i = 0; i < size[k]; i++) {
+            assert_int_equal(at[k][i], k + 1);
+        }
+        total += size[k];
+    }
+    assert_true(memory.in_use < total + 2000); /* what was given up is gone */
+    base_arena_free(arena);
+    assert_int_equal(l.live, 0);
+}
+
 static void vectors_start_at_eight_and_double(void **state) {
     fixture *f = *state;
     BASE_VEC(int) v = {0};
@@ -217,10 +247,10 @@ static void close_it(void *argument) {
     closed++;
 }
 static void open_one(base_arena *arena) {
-    base_alloc(arena, 10, 1);
-    opened++;
-    base_defer(arena, close_it, NULL);
-    base_alloc(arena, 100000, 1);
+    for (int i = 0; i < 1000; i++) { /* more than one block holds */
+        opened++;
+        base_defer(arena, close_it, NULL);
+    }
 }
 
 static void a_deferred_call_is_made_even_if_deferring_fails(void **state) {
@@ -248,6 +278,7 @@ int main(void) {
         cmocka_unit_test(pieces_are_zeroed_aligned_and_apart),
         WITH_ARENA(grow_keeps_the_old_part_and_zeroes_the_new),
         WITH_ARENA(a_large_piece_is_given_back_when_it_grows),
+        cmocka_unit_test(large_pieces_grow_in_any_order),
         WITH_ARENA(vectors_start_at_eight_and_double),
         cmocka_unit_test(sizes_that_overflow_are_out_of_memory),
         cmocka_unit_test(over_the_limit_is_out_of_memory),

@@ -330,6 +330,13 @@ static void reads_as_libc_does(void **state) {
 
 static void any_length_is_bounded(void **state) {
     fixture *f = *state;
+    char *tie = base_printf(f->arena, "9007199254740993.%02000d1", 0);
+    double above = 0;
+    assert_true(base_parse_float(tie, NULL, &above));
+    assert_true(above == 9007199254740994.0); /* the last digit decides */
+    tie[strlen(tie) - 1] = '0';
+    assert_true(base_parse_float(tie, NULL, &above));
+    assert_true(above == 9007199254740992.0);
     const size_t n = 3000000;
     char *text = base_alloc(f->arena, n + 20, 1);
     memset(text, '0', n);

@@ -1,0 +1,39 @@
+/* api.h - what the files of room `api` share: the context and the way into it. */
+#ifndef BURIN_API_H
+#define BURIN_API_H
+
+#include "burin/burin.h"
+#include "check/check.h"
+#include "formats/formats.h"
+
+struct burin_context {
+    base_memory memory;
+    base_arena *arena; /* of everything that calls return */
+    base_diags diags;
+    ops_registry *ops;
+    base_text dump;
+    bool out_of_memory;
+};
+
+struct burin_model {
+    burin_context *context;
+    const char *file;
+    base_bytes bytes;
+    ir_model *ir; /* as read; never changed */
+};
+
+/* Runs body under the context's guard: out of memory becomes BURIN_NO_MEMORY. */
+burin_status api_guarded(burin_context *c, base_status (*body)(burin_context *c, void *arguments), void *arguments);
+
+/* A fresh copy of the model's graph, for passes to change. */
+base_status api_copy(const burin_model *m, ir_model **out);
+
+/* Options resolved to what the rooms take. Usage errors name the nearest. */
+typedef struct api_resolved {
+    compile_options compile;
+    const char *goals[1];
+} api_resolved;
+base_status api_resolve(burin_context *c, const burin_model *m, const burin_compile_options *o, api_resolved *out);
+
+burin_tensor_info api_tensor_info(const ir_tensor *t);
+#endif

@@ -1,0 +1,221 @@
+/* compile.c - inspect, plan, compile: from a loaded model to texts and files.
+ *
+ * Takes a model and options. Gives what the rooms below made, in the context. Writes nothing but in burin_output_write.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "api/api.h"
+
+/* ---- plan ---- */
+
+typedef struct plan_call {
+    const burin_model *m;
+    const burin_compile_options *options;
+    burin_form form;
+    const char *text;
+} plan_call;
+
+static base_status make_plan(burin_context *c, const burin_model *m, const api_resolved *o, ir_model **changed, plan_module **plan) {
+    c->dump.n = 0;
+    base_status status = api_copy(m, changed);
+    return status != BASE_OK ? status : compile_plan(c->arena, c->ops, *changed, &o->compile, plan, &c->diags);
+}
+
+static base_status plan_text(burin_context *c, void *arguments) {
+    plan_call *call = arguments;
+    api_resolved o;
+    ir_model *changed = NULL;
+    plan_module *plan = NULL;
+    base_text t = {.arena = c->arena};
+    base_status status = api_resolve(c, call->m, call->options, &o);
+    if (status == BASE_OK) {
+        status = make_plan(c, call->m, &o, &changed, &plan);
+    }
+    if (status == BASE_OK) {
+        if (call->form == BURIN_JSON) {
+            plan_print_json(&t, plan, NULL);
+        } else {
+            plan_print(&t, plan);
+        }
+        call->text = t.at;
+    }
+    return status;
+}
+
+burin_status burin_plan(burin_context *c, const burin_model *m, const burin_compile_options *options, burin_form form, const char **text) {
+    plan_call call = {.m = m, .options = options, .form = form};
+    burin_status status = api_guarded(c, plan_text, &call);
+    *text = status == BURIN_OK ? call.text : NULL;
+    return status;
+}
+
+/* ---- compile ---- */
+
+typedef struct compile_call {
+    const burin_model *m;
+    const burin_compile_options *options;
+    burin_output *output;
+} compile_call;
+
+/* What an output of a golden case may differ by: floats are reordered and contracted by the target's compiler, and a whole network
+ * amplifies it; the same tolerance as docs/MODULE.md states. NULL for integers. */
+static const double *case_bound(burin_context *c, const ir_tensor *t, const void *values) {
+    uint64_t n = 0;
+    double top = 0;
+    if (!base_type_is_float(t->type) || !ir_shape_elements(&t->shape, &n)) {
+        return NULL;
+    }
+    double *bound = BASE_NEWS(c->arena, double, (size_t)n + 1);
+    for (uint64_t i = 0; i < n; i++) {
+        bound[i] = fabs(base_load(t->type, values, i).f);
+        top = bound[i] > top && isfinite(bound[i]) ? bound[i] : top;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        bound[i] = 1e-4 * bound[i] + 1e-5 * top;
+    }
+    return bound;
+}
+
+static base_status fill_cases(burin_context *c, const burin_model *m, const api_resolved *o, unsigned n, target_options *t) {
+    const ir_graph *g = &m->ir->graphs.at[0];
+    check_reference *reference = NULL;
+    target_case *cases = BASE_NEWS(c->arena, target_case, n + 1);
+    ops_goal goal = {o->compile.goals, o->compile.goal_count};
+    base_status status = n == 0 ? BASE_OK : check_reference_new(c->arena, c->ops, m->ir, &goal, false, &reference, &c->diags);
+    for (unsigned k = 0; status == BASE_OK && k < n; k++) {
+        void **inputs = BASE_NEWS(c->arena, void *, g->inputs.n + 1), **outputs = BASE_NEWS(c->arena, void *, g->outputs.n + 1);
+        for (size_t i = 0; i < g->inputs.n; i++) {
+            inputs[i] = base_alloc(c->arena, (size_t)burin_input_info(m, i).bytes + 1, 1);
+        }
+        for (size_t i = 0; i < g->outputs.n; i++) {
+            outputs[i] = base_alloc(c->arena, (size_t)burin_output_info(m, i).bytes + 1, 1);
+        }
+        check_fill_inputs(m->ir, k, inputs);
+        base_arena *scratch = base_arena_new(&c->memory);
+        status = check_reference_run(reference, scratch, (const void *const *)inputs, outputs, &c->diags);
+        base_arena_free(scratch);
+        const double **bounds = BASE_NEWS(c->arena, const double *, g->outputs.n + 1);
+        for (size_t i = 0; status == BASE_OK && i < g->outputs.n; i++) {
+            bounds[i] = case_bound(c, &g->tensors.at[g->outputs.at[i]], outputs[i]);
+        }
+        cases[k] = (target_case){.inputs = (const void *const *)inputs, .outputs = (const void *const *)outputs, .bounds = bounds};
+    }
+    t->cases = cases;
+    t->test_cases = n;
+    return status;
+}
+
+static base_status check(burin_context *c, const burin_model *m, const api_resolved *o, const burin_compile_options *given,
+                         const plan_module *plan, check_result *result) {
+    *result = (check_result){.why = "not checked: --no-check", .json = "{\"checked\":false,\"why\":\"--no-check\"}"};
+    if (!o->compile.target->executable) {
+        *result = (check_result){.why = "not checked: this target does not run", .json = "{\"checked\":false,\"why\":\"this target does not run\"}"};
+        return BASE_OK;
+    }
+    if (!given->check) {
+        return BASE_OK;
+    }
+    base_arena *scratch = base_arena_new(&c->memory);
+    check_result r;
+    base_status status = check_emitted(scratch, c->ops, m->ir, plan, &o->compile, given->compiler, given->check_cases, &r, &c->diags);
+    if (status == BASE_OK) {
+        *result = (check_result){.checked = r.checked, .why = base_strdup(c->arena, r.why), .json = base_strdup(c->arena, r.json)};
+    }
+    base_arena_free(scratch);
+    return status;
+}
+
+static void describe(burin_context *c, const plan_module *plan, const target_files *files, const target_interface *target,
+                     const check_result *result, burin_output *out) {
+    burin_file *list = BASE_NEWS(c->arena, burin_file, files->list.n + 1);
+    for (size_t i = 0; i < files->list.n; i++) {
+        list[i] = (burin_file){files->list.at[i].name, files->list.at[i].bytes, files->list.at[i].size};
+    }
+    *out = (burin_output){.files = list, .file_count = files->list.n, .single = target->extension != NULL, .checked = result->checked,
+                          .check = result->why};
+    if (plan != NULL) {
+        base_text t = {.arena = c->arena};
+        plan_print(&t, plan);
+        out->plan = t.at;
+        out->arena_bytes = plan->arena_bytes;
+        out->arena_bound = plan->arena_bound;
+        out->constant_bytes = plan->constant_bytes;
+        out->macs = plan->macs;
+    }
+}
+
+static base_status compile_without_plan(burin_context *c, const api_resolved *o, const burin_model *m, ir_model **changed) {
+    base_status status = api_copy(m, changed);
+    passes_context passes = {.arena = c->arena, .ops = c->ops, .goal = {o->compile.goals, o->compile.goal_count}, .opt_level = o->compile.opt_level,
+                             .dump_after = o->compile.dump_after, .dump = o->compile.dump};
+    c->dump.n = 0;
+    return status != BASE_OK ? status : passes_run(&passes, *changed, &c->diags);
+}
+
+static base_status compile(burin_context *c, void *arguments) {
+    compile_call *call = arguments;
+    const burin_model *m = call->m;
+    burin_compile_options given = BURIN_COMPILE_OPTIONS_INIT;
+    memcpy(&given, call->options, call->options->size < sizeof given ? call->options->size : sizeof given);
+    api_resolved o;
+    ir_model *changed = NULL;
+    plan_module *plan = NULL;
+    check_result result;
+    target_files files = {0};
+    base_status status = api_resolve(c, m, call->options, &o);
+    if (status != BASE_OK) {
+        return status;
+    }
+    status = o.compile.target->needs_plan ? make_plan(c, m, &o, &changed, &plan) : compile_without_plan(c, &o, m, &changed);
+    target_options t = {.layout = given.layout, .weights_blob = strcmp(given.weights, "blob") == 0};
+    if (status == BASE_OK) {
+        status = check(c, m, &o, &given, plan, &result);
+    }
+    if (status == BASE_OK) {
+        status = fill_cases(c, m, &o, given.test_cases, &t);
+    }
+    if (status == BASE_OK) {
+        t.plan_check = result.json;
+        status = compile_emit(c->arena, &o.compile, plan, changed, &t, &files, &c->diags);
+    }
+    if (status == BASE_OK) {
+        burin_output *output = BASE_NEW(c->arena, burin_output);
+        describe(c, plan, &files, o.compile.target, &result, output);
+        call->output = output;
+    }
+    return status;
+}
+
+burin_status burin_compile(burin_context *c, const burin_model *m, const burin_compile_options *options, const burin_output **output) {
+    compile_call call = {.m = m, .options = options};
+    burin_status status = api_guarded(c, compile, &call);
+    *output = status == BURIN_OK ? call.output : NULL;
+    return status;
+}
+
+/* ---- files ---- */
+
+typedef struct write_call {
+    const burin_output *output;
+    const char *path;
+    bool force;
+} write_call;
+
+static base_status write_output(burin_context *c, void *arguments) {
+    write_call *call = arguments;
+    const burin_output *o = call->output;
+    if (o->single && o->file_count == 1) {
+        return base_file_write(c->arena, call->path, o->files[0].bytes, o->files[0].size, call->force, &c->diags);
+    }
+    base_output_file *files = BASE_NEWS(c->arena, base_output_file, o->file_count + 1);
+    for (size_t i = 0; i < o->file_count; i++) {
+        files[i] = (base_output_file){o->files[i].name, o->files[i].bytes, o->files[i].size};
+    }
+    return base_files_write(c->arena, call->path, files, o->file_count, call->force, &c->diags);
+}
+
+burin_status burin_output_write(burin_context *c, const burin_output *output, const char *path, bool force) {
+    write_call call = {output, path, force};
+    return api_guarded(c, write_output, &call);
+}

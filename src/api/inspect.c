@@ -1,0 +1,265 @@
+/* inspect.c - what is in a model, as text and as JSON; and the lists of what there is.
+ *
+ * Takes a model as read. Gives types, shapes, quantisation, MACs, sizes, and which operators have no definition.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "api/api.h"
+
+typedef struct inspect_call {
+    const burin_model *m;
+    burin_form form;
+    const char *text;
+} inspect_call;
+
+static char *printable(base_arena *arena, const char *s) { return base_printable(arena, s, strlen(s), 60); }
+
+static void put_quant(base_text *t, const ir_quant *q) {
+    if (q->n == 0) {
+        return;
+    }
+    base_puts(t, "  scale ");
+    base_put_float32(t, q->scale[0]);
+    if (q->n > 1) {
+        base_put(t, ".. (%u along axis %d)", q->n, (int)q->axis);
+    } else {
+        base_put(t, " zero %" PRId64, q->zero[0]);
+    }
+}
+
+static void put_io(base_text *t, base_arena *arena, const ir_graph *g, const char *what, const uint32_t *list, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const ir_tensor *x = &g->tensors.at[list[i]];
+        base_put(t, "%-8s %zu  %-5s %-16s", what, i, base_type_name(x->type), ir_shape_print(arena, &x->shape));
+        put_quant(t, &x->quant);
+        base_put(t, "  \"%s\"\n", printable(arena, x->name));
+    }
+}
+
+typedef struct node_facts {
+    uint64_t macs;
+    bool supported;
+    const char *why; /* the first reason why not */
+} node_facts;
+
+static node_facts facts_of(burin_context *c, const burin_model *m, const ir_graph *g, const ir_node *n) {
+    base_arena *scratch = base_arena_new(&c->memory);
+    base_diags d = {.arena = scratch};
+    const char *names[] = {"tflm"};
+    ops_goal goal = {names, 1};
+    lang_program *p = NULL;
+    node_facts f = {0};
+    if (ops_instantiate(scratch, c->ops, m->ir, g, n, &goal, &p, &d) == BASE_OK) {
+        f = (node_facts){.macs = lang_macs(p), .supported = true};
+    } else {
+        f.why = base_strdup(c->arena, d.list.n > 0 ? d.list.at[0].message : "not supported");
+    }
+    base_arena_free(scratch);
+    return f;
+}
+
+static uint64_t constant_bytes(const ir_graph *g) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        uint64_t bytes = 0;
+        if (g->tensors.at[i].data != NULL && ir_tensor_bytes(&g->tensors.at[i], &bytes)) {
+            sum += bytes;
+        }
+    }
+    return sum;
+}
+
+static void put_node_text(base_text *t, base_arena *arena, const ir_graph *g, const ir_node *n, const node_facts *f) {
+    const ir_tensor *out = n->output_count > 0 ? &g->tensors.at[n->outputs[0]] : NULL;
+    const char *word = n->source_name != NULL ? n->source_name : n->op;
+    base_put(t, "%5s  %-24s %-5s %-16s %12" PRIu64, n->id_count > 0 && n->ids[0] != IR_NONE ? base_printf(arena, "%u", n->ids[0]) : "-",
+             printable(arena, word), out == NULL ? "" : base_type_name(out->type), out == NULL ? "" : ir_shape_print(arena, &out->shape), f->macs);
+    if (out != NULL) {
+        put_quant(t, &out->quant);
+    }
+    base_put(t, "%s%s\n", f->supported ? "" : "  UNSUPPORTED: ", f->supported ? "" : f->why);
+}
+
+static void inspect_text(burin_context *c, const burin_model *m, base_text *t) {
+    const ir_graph *g = &m->ir->graphs.at[0];
+    uint64_t macs = 0;
+    size_t unsupported = 0;
+    base_put(t, "%s: %s, %zu operators, %zu tensors, %" PRIu64 " bytes of constants\n", printable(c->arena, m->file), m->ir->format, g->nodes.n,
+             g->tensors.n, constant_bytes(g));
+    put_io(t, c->arena, g, "input", g->inputs.at, g->inputs.n);
+    put_io(t, c->arena, g, "output", g->outputs.at, g->outputs.n);
+    base_put(t, "\n%5s  %-24s %-5s %-16s %12s\n", "id", "operator", "type", "output", "MACs");
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        node_facts f = facts_of(c, m, g, &g->nodes.at[i]);
+        put_node_text(t, c->arena, g, &g->nodes.at[i], &f);
+        macs += f.macs;
+        unsupported += !f.supported;
+    }
+    base_put(t, "\n%" PRIu64 " MACs; %zu of %zu operators unsupported\n", macs, unsupported, g->nodes.n);
+}
+
+static void put_tensor_json(base_text *t, const ir_tensor *x) {
+    burin_tensor_info info = api_tensor_info(x);
+    base_puts(t, "{\"name\":");
+    base_put_quoted(t, x->name);
+    base_put(t, ",\"type\":\"%s\",\"shape\":[", info.type);
+    for (uint32_t k = 0; k < info.rank; k++) {
+        base_put(t, "%s%" PRId64, k ? "," : "", info.dim[k]);
+    }
+    base_put(t, "],\"bytes\":%" PRIu64 ",\"constant\":%s", info.bytes, x->data != NULL ? "true" : "false");
+    if (x->quant.n > 0) {
+        base_put(t, ",\"axis\":%d,\"scale\":[", (int)x->quant.axis);
+        for (uint32_t k = 0; k < x->quant.n; k++) {
+            base_puts(t, k ? "," : "");
+            base_put_float32(t, x->quant.scale[k]);
+        }
+        base_puts(t, "],\"zero_point\":[");
+        for (uint32_t k = 0; k < x->quant.n; k++) {
+            base_put(t, "%s%" PRId64, k ? "," : "", x->quant.zero[k]);
+        }
+        base_puts(t, "]");
+    }
+    base_puts(t, "}");
+}
+
+static void put_numbers(base_text *t, const char *name, const uint32_t *list, size_t n) {
+    base_put(t, "\"%s\":[", name);
+    for (size_t i = 0; i < n; i++) {
+        base_put(t, "%s%d", i ? "," : "", list[i] == IR_NONE ? -1 : (int)list[i]);
+    }
+    base_puts(t, "]");
+}
+
+static void inspect_json(burin_context *c, const burin_model *m, base_text *t) {
+    const ir_graph *g = &m->ir->graphs.at[0];
+    base_puts(t, "{\"file\":");
+    base_put_quoted(t, m->file);
+    base_put(t, ",\"format\":\"%s\",", m->ir->format);
+    put_numbers(t, "inputs", g->inputs.at, g->inputs.n);
+    base_puts(t, ",");
+    put_numbers(t, "outputs", g->outputs.at, g->outputs.n);
+    base_puts(t, ",\n\"operators\":[\n");
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        const ir_node *n = &g->nodes.at[i];
+        node_facts f = facts_of(c, m, g, n);
+        base_put(t, "%s{\"id\":%d,\"op\":", i ? ",\n" : "", n->id_count > 0 && n->ids[0] != IR_NONE ? (int)n->ids[0] : -1);
+        base_put_quoted(t, n->op);
+        base_puts(t, ",\"source\":");
+        base_put_quoted(t, n->source_name != NULL ? n->source_name : n->op);
+        base_puts(t, ",");
+        put_numbers(t, "inputs", n->inputs, n->input_count);
+        base_puts(t, ",");
+        put_numbers(t, "outputs", n->outputs, n->output_count);
+        base_put(t, ",\"macs\":%" PRIu64 ",\"supported\":%s", f.macs, f.supported ? "true" : "false");
+        if (!f.supported) {
+            base_puts(t, ",\"why\":");
+            base_put_quoted(t, f.why);
+        }
+        base_puts(t, "}");
+    }
+    base_puts(t, "\n],\n\"tensors\":[\n");
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        base_puts(t, i ? ",\n" : "");
+        put_tensor_json(t, &g->tensors.at[i]);
+    }
+    base_puts(t, "\n]}\n");
+}
+
+static base_status inspect(burin_context *c, void *arguments) {
+    inspect_call *call = arguments;
+    base_text t = {.arena = c->arena};
+    if (call->form == BURIN_JSON) {
+        inspect_json(c, call->m, &t);
+    } else {
+        inspect_text(c, call->m, &t);
+    }
+    call->text = t.at;
+    return BASE_OK;
+}
+
+burin_status burin_inspect(burin_context *c, const burin_model *m, burin_form form, const char **text) {
+    inspect_call call = {.m = m, .form = form};
+    burin_status status = api_guarded(c, inspect, &call);
+    *text = status == BURIN_OK ? call.text : NULL;
+    return status;
+}
+
+/* ---- lists ---- */
+
+typedef struct list_call {
+    burin_form form;
+    void (*fill)(burin_context *c, struct list_call *call);
+    base_text out;
+    size_t count;
+} list_call;
+
+static void put_item(list_call *call, const char *name, const char *description) {
+    base_text *t = &call->out;
+    if (call->form == BURIN_JSON) {
+        base_puts(t, call->count == 0 ? "[" : ",\n ");
+        base_puts(t, "{\"name\":");
+        base_put_quoted(t, name);
+        base_puts(t, ",\"description\":");
+        base_put_quoted(t, description);
+        base_puts(t, "}");
+    } else {
+        base_put(t, "%-18s %s\n", name, description);
+    }
+    call->count++;
+}
+
+static void list_targets(burin_context *c, list_call *call) {
+    (void)c;
+    for (size_t i = 0; i < target_count; i++) {
+        put_item(call, target_list[i]->name, target_list[i]->description);
+    }
+}
+
+static void list_devices(burin_context *c, list_call *call) {
+    (void)c;
+    for (size_t i = 0; i < plan_device_count(); i++) {
+        put_item(call, plan_device_at(i)->name, plan_device_at(i)->description);
+    }
+}
+
+static void list_operators(burin_context *c, list_call *call) {
+    for (size_t i = 0; i < ops_count(c->ops); i++) {
+        const char *name = ops_name(c->ops, i);
+        const lang_library *library = ops_library(c->ops, name, &c->diags);
+        base_text types = {.arena = c->arena};
+        base_puts(&types, "");
+        for (size_t k = 0; library != NULL && k < lang_overload_count(library, name); k++) {
+            lang_op_info info = lang_overload(library, name, k, c->arena);
+            base_puts(&types, k ? "; " : "");
+            for (size_t a = 0; a < info.input_count; a++) {
+                base_put(&types, "%s%s", a ? " " : "", info.inputs[a]);
+            }
+        }
+        put_item(call, name, types.at);
+    }
+}
+
+static base_status list(burin_context *c, void *arguments) {
+    list_call *call = arguments;
+    call->out = (base_text){.arena = c->arena};
+    base_puts(&call->out, "");
+    call->fill(c, call);
+    if (call->form == BURIN_JSON) {
+        base_puts(&call->out, call->count == 0 ? "[]\n" : "]\n");
+    }
+    return BASE_OK;
+}
+
+static burin_status run_list(burin_context *c, burin_form form, void (*fill)(burin_context *, list_call *), const char **text) {
+    list_call call = {.form = form, .fill = fill};
+    burin_status status = api_guarded(c, list, &call);
+    *text = status == BURIN_OK ? call.out.at : NULL;
+    return status;
+}
+
+burin_status burin_list_targets(burin_context *c, burin_form form, const char **text) { return run_list(c, form, list_targets, text); }
+
+burin_status burin_list_devices(burin_context *c, burin_form form, const char **text) { return run_list(c, form, list_devices, text); }
+
+burin_status burin_list_operators(burin_context *c, burin_form form, const char **text) { return run_list(c, form, list_operators, text); }

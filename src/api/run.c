@@ -1,0 +1,225 @@
+/* run.c - one inference on a provider, made inputs, and the comparison of outputs.
+ *
+ * Takes a loaded model and arrays. Gives arrays. The reference provider is the evaluator over the graph as it was read; the host
+ * provider is the emitted C, built with the host's compiler.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "api/api.h"
+
+/* ---- inputs by the documented generator ---- */
+
+static base_value made_value(base_type type, double r) {
+    unsigned bits = base_type_bits(type);
+    if (base_type_is_float(type)) {
+        return (base_value){.f = base_round_to(type, 2 * r - 1)};
+    }
+    if (type == BASE_BOOL) {
+        return (base_value){.u = r >= 0.5};
+    }
+    int64_t v = bits <= 8 ? (int64_t)(256 * r) : type == BASE_I16 ? (int64_t)(65536 * r - 32768) : (int64_t)(2 * r);
+    return lang_wrap(type, (base_value){.i = v});
+}
+
+typedef struct generate_call {
+    const burin_model *m;
+    uint32_t seed;
+    burin_array *inputs;
+} generate_call;
+
+static burin_array array_for(burin_context *c, const ir_tensor *t, void **data) {
+    burin_tensor_info info = api_tensor_info(t);
+    burin_array a = {.type = info.type, .rank = info.rank, .size = (size_t)info.bytes};
+    memcpy(a.dim, info.dim, sizeof a.dim);
+    *data = base_alloc(c->arena, (size_t)info.bytes + 16, 1);
+    a.data = *data;
+    return a;
+}
+
+static base_status generate(burin_context *c, void *arguments) {
+    generate_call *call = arguments;
+    const ir_graph *g = &call->m->ir->graphs.at[0];
+    uint32_t state = call->seed;
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        const ir_tensor *t = &g->tensors.at[g->inputs.at[i]];
+        void *data;
+        uint64_t n = 0;
+        call->inputs[i] = array_for(c, t, &data);
+        (void)ir_shape_elements(&t->shape, &n);
+        for (uint64_t e = 0; e < n; e++) {
+            state = state * 1664525u + 1013904223u;
+            base_store(t->type, data, e, made_value(t->type, (double)(state >> 8) / 16777216.0));
+        }
+    }
+    return BASE_OK;
+}
+
+burin_status burin_generate_inputs(burin_context *c, const burin_model *m, uint32_t seed, burin_array *inputs) {
+    generate_call call = {m, seed, inputs};
+    return api_guarded(c, generate, &call);
+}
+
+/* ---- running ---- */
+
+typedef struct run_call {
+    const burin_model *m;
+    const char *provider;
+    const burin_compile_options *options;
+    bool raw;
+    const burin_array *inputs;
+    burin_array *outputs;
+} run_call;
+
+static base_status check_inputs(burin_context *c, const run_call *call) {
+    for (size_t i = 0; i < burin_input_count(call->m); i++) {
+        burin_tensor_info want = burin_input_info(call->m, i);
+        const burin_array *given = &call->inputs[i];
+        if (given->type == NULL || strcmp(given->type, want.type) != 0) {
+            return base_error(&c->diags, NULL, "input %zu \"%s\" is %s, given was %s", i, base_printable(c->arena, want.name, strlen(want.name), 60),
+                              want.type, given->type == NULL ? "nothing" : given->type);
+        }
+        if (given->size != want.bytes) {
+            return base_error(&c->diags, NULL, "input %zu \"%s\" has %" PRIu64 " bytes, given were %zu", i,
+                              base_printable(c->arena, want.name, strlen(want.name), 60), want.bytes, given->size);
+        }
+    }
+    return BASE_OK;
+}
+
+static base_status run_reference(burin_context *c, const run_call *call, const api_resolved *o, const void *const *inputs, void *const *outputs) {
+    check_reference *reference = NULL;
+    ops_goal goal = {o->compile.goals, o->compile.goal_count};
+    base_arena *scratch = base_arena_new(&c->memory);
+    base_status status = check_reference_new(scratch, c->ops, call->m->ir, &goal, !call->raw, &reference, &c->diags);
+    if (status == BASE_OK) {
+        status = check_reference_run(reference, scratch, inputs, outputs, &c->diags);
+    }
+    base_arena_free(scratch);
+    return status;
+}
+
+static base_status run_host(burin_context *c, const run_call *call, const api_resolved *o, const void *const *inputs, void *const *outputs) {
+    ir_model *changed = NULL;
+    plan_module *plan = NULL;
+    base_arena *scratch = base_arena_new(&c->memory);
+    base_status status = api_copy(call->m, &changed);
+    if (status == BASE_OK) {
+        status = compile_plan(c->arena, c->ops, changed, &o->compile, &plan, &c->diags);
+    }
+    if (status == BASE_OK) {
+        const char *compiler = call->options->size >= sizeof *call->options ? call->options->compiler : NULL;
+        status = check_run_emitted(scratch, plan, &o->compile, compiler, inputs, outputs, &c->diags);
+    }
+    base_arena_free(scratch);
+    return status;
+}
+
+static base_status run(burin_context *c, void *arguments) {
+    run_call *call = arguments;
+    const ir_graph *g = &call->m->ir->graphs.at[0];
+    api_resolved o;
+    base_status status = api_resolve(c, call->m, call->options, &o);
+    if (status == BASE_OK) {
+        status = check_inputs(c, call);
+    }
+    if (status != BASE_OK) {
+        return status;
+    }
+    const void **inputs = BASE_NEWS(c->arena, const void *, g->inputs.n + 1);
+    void **outputs = BASE_NEWS(c->arena, void *, g->outputs.n + 1);
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        inputs[i] = call->inputs[i].data;
+    }
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        call->outputs[i] = array_for(c, &g->tensors.at[g->outputs.at[i]], &outputs[i]);
+    }
+    if (strcmp(call->provider, "reference") == 0) {
+        return run_reference(c, call, &o, inputs, outputs);
+    }
+    if (strcmp(call->provider, "host") == 0) {
+        return run_host(c, call, &o, inputs, outputs);
+    }
+    base_error(&c->diags, NULL, "provider: \"%s\" is none of reference or host", call->provider);
+    return BASE_USAGE;
+}
+
+burin_status burin_run(burin_context *c, const burin_model *m, const char *provider, const burin_compile_options *options, bool raw,
+                       const burin_array *inputs, burin_array *outputs) {
+    run_call call = {m, provider, options, raw, inputs, outputs};
+    return api_guarded(c, run, &call);
+}
+
+/* ---- comparing ---- */
+
+typedef struct compare_call {
+    const char *name;
+    const burin_array *a, *b;
+    double absolute, relative;
+} compare_call;
+
+static uint64_t elements_of(const burin_array *a) {
+    uint64_t n = 1;
+    for (uint32_t k = 0; k < a->rank; k++) {
+        n *= (uint64_t)a->dim[k];
+    }
+    return n;
+}
+
+static double largest(base_type type, const burin_array *a, uint64_t n) {
+    double top = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        double v = fabs(base_load(type, a->data, i).f);
+        top = isfinite(v) && v > top ? v : top;
+    }
+    return top;
+}
+
+static bool close_enough(double x, double y, double allowed) { return x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= allowed; }
+
+static base_status compare_values(burin_context *c, const compare_call *call, base_type type, uint64_t n) {
+    bool is_float = base_type_is_float(type);
+    double top = is_float ? largest(type, call->b, n) : 0;
+    uint64_t different = 0, first = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        base_value x = base_load(type, call->a->data, i), y = base_load(type, call->b->data, i);
+        bool same = is_float ? close_enough(x.f, y.f, call->absolute * top + call->relative * fabs(y.f)) : x.u == y.u;
+        first = !same && different == 0 ? i : first;
+        different += !same;
+    }
+    if (different == 0) {
+        return BASE_OK;
+    }
+    base_text t = {.arena = c->arena};
+    base_value x = base_load(type, call->a->data, first), y = base_load(type, call->b->data, first);
+    base_put(&t, "%s: %" PRIu64 " of %" PRIu64 " values differ, first [%" PRIu64 "]: ", call->name, different, n, first);
+    if (is_float) {
+        base_put_float(&t, x.f);
+        base_puts(&t, ", not ");
+        base_put_float(&t, y.f);
+    } else {
+        base_put(&t, "%" PRId64 ", not %" PRId64, x.i, y.i);
+    }
+    base_error(&c->diags, NULL, "%s", t.at);
+    return BASE_WRONG;
+}
+
+static base_status compare(burin_context *c, void *arguments) {
+    compare_call *call = arguments;
+    const burin_array *a = call->a, *b = call->b;
+    if (strcmp(a->type, b->type) != 0) {
+        base_error(&c->diags, NULL, "%s: type %s, not %s", call->name, a->type, b->type);
+        return BASE_WRONG;
+    }
+    if (a->size != b->size || elements_of(a) != elements_of(b)) {
+        base_error(&c->diags, NULL, "%s: %zu bytes, not %zu", call->name, a->size, b->size);
+        return BASE_WRONG;
+    }
+    return compare_values(c, call, base_type_named(a->type, strlen(a->type)), elements_of(a));
+}
+
+burin_status burin_compare(burin_context *c, const char *name, const burin_array *a, const burin_array *b, double absolute, double relative) {
+    compare_call call = {name, a, b, absolute, relative};
+    return api_guarded(c, compare, &call);
+}

@@ -1,0 +1,100 @@
+/* test_place.c - offsets: instances whose best peak is known by hand, and random ones checked for overlap. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "plan/plan.h"
+
+static base_memory memory;
+static base_guard guard;
+
+static uint64_t place(plan_block *blocks, size_t n, uint64_t *bound) {
+    base_arena *arena = base_arena_new(&memory);
+    const char *winner = NULL;
+    uint64_t peak = plan_place(arena, blocks, n, &winner);
+    *bound = plan_place_bound(arena, blocks, n);
+    assert_non_null(winner);
+    base_arena_free(arena);
+    return peak;
+}
+
+static void expect_disjoint(const plan_block *b, size_t n, uint64_t peak) {
+    for (size_t i = 0; i < n; i++) {
+        assert_true(b[i].offset + b[i].bytes <= peak);
+        assert_int_equal(b[i].offset % b[i].alignment, 0);
+        for (size_t k = 0; k < i; k++) {
+            bool together = b[i].first <= b[k].last && b[k].first <= b[i].last;
+            bool apart = b[i].offset + b[i].bytes <= b[k].offset || b[k].offset + b[k].bytes <= b[i].offset;
+            assert_true(!together || apart);
+        }
+    }
+}
+
+static void a_chain_needs_its_two_largest_neighbours(void **state) {
+    (void)state;
+    uint64_t bound = 0;
+    plan_block b[] = {{100, 0, 0, 1, 0}, {400, 0, 1, 1, 0}, {300, 1, 2, 1, 0}, {50, 2, 3, 1, 0}};
+    assert_int_equal(place(b, 4, &bound), 700); /* 400 + 300 live in step 1 */
+    assert_int_equal(bound, 700);
+    expect_disjoint(b, 4, 700);
+}
+
+static void a_residual_lives_across(void **state) {
+    (void)state;
+    uint64_t bound = 0;
+    /* x 64 lives 0..3; a 32 0..1; b 32 1..2; c 64 2..3; sum 64 in step 3 with x and c: 64+64+64 */
+    plan_block b[] = {{64, 0, 3, 16, 0}, {32, 0, 1, 16, 0}, {32, 1, 2, 16, 0}, {64, 2, 3, 16, 0}, {64, 3, 3, 16, 0}};
+    assert_int_equal(place(b, 5, &bound), 192);
+    assert_int_equal(bound, 192);
+    expect_disjoint(b, 5, 192);
+}
+
+static void alignment_is_kept(void **state) {
+    (void)state;
+    uint64_t bound = 0;
+    plan_block b[] = {{10, 0, 1, 16, 0}, {10, 0, 1, 16, 0}, {3, 0, 1, 4, 0}};
+    uint64_t peak = place(b, 3, &bound);
+    assert_int_equal(bound, 23);
+    assert_true(peak >= 26 && peak <= 35); /* 10 pad 16, 10; the 3 fits behind either */
+    expect_disjoint(b, 3, peak);
+}
+
+static void nothing_needs_nothing(void **state) {
+    (void)state;
+    uint64_t bound = 1;
+    plan_block none[1] = {{0, 0, 0, 1, 0}};
+    assert_int_equal(place(none, 0, &bound), 0);
+    assert_int_equal(bound, 0);
+    assert_int_equal(place(none, 1, &bound), 0);
+}
+
+static void random_instances_never_overlap(void **state) {
+    (void)state;
+    uint32_t seed = 1;
+    for (int round = 0; round < 200; round++) {
+        plan_block b[40];
+        uint64_t bound = 0, sum = 0;
+        for (int i = 0; i < 40; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            uint32_t first = (seed >> 8) % 20, length = (seed >> 16) % 6;
+            b[i] = (plan_block){.bytes = (seed >> 12) % 1000, .first = first, .last = first + length, .alignment = 1u << (seed >> 30)};
+            sum += b[i].bytes + b[i].alignment;
+        }
+        uint64_t peak = place(b, 40, &bound);
+        assert_true(peak >= bound && peak <= sum);
+        expect_disjoint(b, 40, peak);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_needs_its_two_largest_neighbours), cmocka_unit_test(a_residual_lives_across), cmocka_unit_test(alignment_is_kept),
+        cmocka_unit_test(nothing_needs_nothing), cmocka_unit_test(random_instances_never_overlap),
+    };
+    if (BASE_GUARD(&memory, &guard)) {
+        return 1;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,414 @@
+/* eval.c - the evaluator's face: compiles programs, runs them whole, counts their cost.
+ *
+ * Takes programs and buffers. Gives outputs as eval.h says. Stages whose extents are all known are compiled once; those that
+ * touch a dynamic extent are compiled in each run, when the extents are known. Single elements are in eval_elements.c.
+ */
+#include "lang/eval_code.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- compiling ---- */
+
+static bool reads_dynamic(const lang_code *code, lang_ref r, uint8_t *seen) {
+    const lang_program *p = code->program;
+    if (seen[r] != 0) {
+        return seen[r] == 2;
+    }
+    const lang_node *n = lang_at(p, r);
+    bool dynamic = n->kind == LANG_READ && code->dynamic[n->index];
+    for (uint32_t k = 0; k < n->count; k++) {
+        lang_ref o = lang_operand(p, r, k);
+        dynamic = (o != 0 && reads_dynamic(code, o, seen)) || dynamic;
+    }
+    seen[r] = dynamic ? 2 : 1;
+    return dynamic;
+}
+
+eval_options eval_options_of(const lang_code *code, const int64_t (*dims)[LANG_MAX_RANK], const lang_stage *s) {
+    eval_options o = {.mode = code->mode, .dims = dims, .tile_limit = LANG_ROW, .wide = code->wide};
+    if (s != NULL && s->rec >= 0) {
+        o.given = (uint64_t)1 << s->rec_var;
+    }
+    return o;
+}
+
+/* BOUND mode: tensors whose contents depend on float arithmetic are kept as values with bounds. */
+static void find_wide(lang_code *code, base_arena *scratch) {
+    const lang_program *p = code->program;
+    uint8_t *approximate = BASE_NEWS(scratch, uint8_t, p->nodes.n);
+    bool changed = code->mode == LANG_EVAL_BOUND; /* recurrences read themselves: until nothing changes */
+    while (changed) {
+        changed = false;
+        for (lang_ref r = 1; r < p->nodes.n; r++) {
+            const lang_node *n = lang_at(p, r);
+            bool is = ((n->kind == LANG_WORD_ || n->kind == LANG_REDUCE) && base_type_is_float((base_type)n->type)) ||
+                      (n->kind == LANG_READ && code->wide[n->index] != 0);
+            for (uint32_t k = 0; k < n->count && !is; k++) {
+                is = approximate[lang_operand(p, r, k)] != 0;
+            }
+            approximate[r] = is;
+        }
+        for (size_t k = 0; k < p->stages.n; k++) {
+            const lang_stage *s = &p->stages.at[k];
+            if (approximate[s->body] != 0 && code->wide[s->tensor] == 0) {
+                code->wide[s->tensor] = 1;
+                changed = true;
+            }
+        }
+    }
+}
+
+lang_code *lang_compile(base_arena *arena, const lang_program *p, lang_eval_mode mode, base_diags *d) {
+    base_arena *scratch = base_arena_new(base_arena_memory(arena));
+    lang_code *code = BASE_NEW(arena, lang_code);
+    code->program = p;
+    code->mode = mode;
+    code->dims = base_alloc(arena, p->tensors.n + 1, sizeof *code->dims);
+    code->dynamic = BASE_NEWS(arena, bool, p->tensors.n + 1);
+    code->wide = BASE_NEWS(arena, uint8_t, p->tensors.n + 1);
+    code->stages = BASE_NEWS(arena, eval_stage *, p->stages.n + 1);
+    code->extents = base_alloc(arena, p->tensors.n + 1, sizeof *code->extents);
+    find_wide(code, scratch);
+    eval_context *context = eval_context_new(scratch, p);
+    bool any_dynamic = false, good = true;
+    for (size_t t = 0; t < p->tensors.n; t++) {
+        const lang_tensor *tensor = &p->tensors.at[t];
+        memcpy(code->dims[t], tensor->dim, sizeof code->dims[t]);
+        for (uint32_t k = 0; k < tensor->rank; k++) {
+            code->dynamic[t] = code->dynamic[t] || tensor->extent[k] != 0;
+        }
+        any_dynamic = any_dynamic || code->dynamic[t];
+    }
+    eval_options options = eval_options_of(code, (const int64_t(*)[LANG_MAX_RANK])code->dims, NULL);
+    for (size_t t = 0; t < p->tensors.n && good; t++) {
+        for (uint32_t k = 0; k < p->tensors.at[t].rank; k++) {
+            if (p->tensors.at[t].extent[k] != 0) {
+                code->extents[t][k] = eval_compile_stage(arena, context, NULL, p->tensors.at[t].extent[k], &options, d);
+                good = good && code->extents[t][k] != NULL;
+            }
+        }
+    }
+    uint8_t *seen = BASE_NEWS(scratch, uint8_t, p->nodes.n);
+    for (size_t k = 0; k < p->stages.n && good; k++) {
+        const lang_stage *s = &p->stages.at[k];
+        if (context->depth[s->body] <= EVAL_DEPTH && any_dynamic && (code->dynamic[s->tensor] || reads_dynamic(code, s->body, seen))) {
+            continue;
+        }
+        eval_options own = eval_options_of(code, options.dims, s);
+        code->stages[k] = eval_compile_stage(arena, context, s, 0, &own, d);
+        good = code->stages[k] != NULL;
+    }
+    base_arena_free(scratch);
+    return good ? code : NULL;
+}
+
+/* ---- running ---- */
+
+uint64_t eval_elements_of(const lang_program *p, uint32_t tensor, const int64_t *dim) {
+    uint64_t n = 1;
+    for (uint32_t k = 0; k < p->tensors.at[tensor].rank; k++) {
+        n *= (uint64_t)dim[k];
+    }
+    return n;
+}
+
+void eval_prepare(eval_machine *m, base_arena *scratch, const eval_stage *s) {
+    m->frame = base_alloc(scratch, s->frame / 8 + 8, 8);
+    m->tiles = BASE_NEWS(scratch, eval_tile_state, s->tile_count + 1);
+    m->n = 1;
+    for (size_t k = 0; k < s->constants.n; k++) {
+        const eval_constant *c = &s->constants.at[k];
+        eval_put(m, c->reg, c->cls, 0, c->value);
+    }
+}
+
+static const void *aligned(base_arena *scratch, base_type t, uint64_t elements, const void *data) {
+    uint64_t bytes = 0;
+    unsigned size = base_type_bits(t) / 8;
+    if (data == NULL || size < 2 || (uintptr_t)data % size == 0 || !base_type_bytes(t, elements, &bytes)) {
+        return data;
+    }
+    void *copy = base_alloc(scratch, (size_t)bytes + 1, 1);
+    memcpy(copy, data, (size_t)bytes);
+    return copy;
+}
+
+void eval_bind_inputs(const lang_code *code, base_arena *scratch, const void *const *inputs, eval_store *store) {
+    const lang_program *p = code->program;
+    for (size_t t = 0; t < p->tensors.n; t++) {
+        const lang_tensor *tensor = &p->tensors.at[t];
+        const void *data = tensor->data;
+        if (tensor->kind == LANG_INPUT && tensor->input < p->inputs.n && inputs != NULL && inputs[tensor->input] != NULL) {
+            data = inputs[tensor->input];
+        }
+        if (tensor->kind != LANG_STAGE) {
+            data = aligned(scratch, tensor->type, eval_elements_of(p, (uint32_t)t, tensor->dim), data);
+            store[t].at[EVAL_DATA] = (void *)(uintptr_t)data; /* only read: it is no stage's */
+        }
+    }
+}
+
+/* One run of a program. */
+typedef struct run {
+    const lang_code *code;
+    base_arena *scratch;
+    base_diags *diags;
+    int64_t (*dims)[LANG_MAX_RANK];
+    eval_store *store;
+    lang_result *results;
+    eval_context *context; /* made when a stage is compiled in the run */
+} run;
+
+static eval_machine machine_of(const run *r) {
+    return (eval_machine){.store = r->store, .program = r->code->program, .diags = r->diags,
+                          .dims = (const int64_t(*)[LANG_MAX_RANK])r->dims};
+}
+
+base_status eval_dynamic_extents(const lang_code *code, eval_machine *m, base_arena *scratch, uint32_t tensor, const base_place *place,
+                                 int64_t *dim) {
+    const lang_tensor *t = &code->program->tensors.at[tensor];
+    for (uint32_t k = 0; k < t->rank; k++) {
+        const eval_stage *s = code->extents[tensor][k];
+        if (s == NULL) {
+            continue;
+        }
+        eval_prepare(m, scratch, s);
+        base_status status = eval_run_block(m, &s->body);
+        if (status != BASE_OK) {
+            return status;
+        }
+        int64_t e = *EVAL_AT(m, int64_t, s->result);
+        if (e < 0 || e > t->dim[k]) {
+            return base_error(m->diags, place, "%s: extent %u of %s is %lld, its bound is %lld", code->program->name, k,
+                              t->name, (long long)e, (long long)t->dim[k]);
+        }
+        dim[k] = e;
+    }
+    return BASE_OK;
+}
+
+/* Memory of a stage's tensor: the caller's for an output. */
+static void place_tensor(run *r, const lang_stage *s) {
+    const lang_program *p = r->code->program;
+    uint32_t t = s->tensor;
+    base_type type = p->tensors.at[t].type;
+    uint64_t n = eval_elements_of(p, t, r->dims[t]), bytes = 0;
+    eval_store *store = &r->store[t];
+    for (size_t k = 0; k < p->outputs.n; k++) {
+        if (p->outputs.at[k] == t && r->results[k].data != NULL && store->at[EVAL_DATA] == NULL) {
+            store->at[EVAL_DATA] = r->results[k].data;
+            if (base_type_bytes(type, n, &bytes) && (s->rec >= 0 || base_type_bits(type) < 8)) {
+                memset(store->at[EVAL_DATA], 0, (size_t)bytes);
+            }
+        }
+    }
+    if (r->code->wide[t] != 0) {
+        store->at[EVAL_VALUE] = base_alloc(r->scratch, (size_t)n + 1, 8);
+        store->at[EVAL_BOUND] = base_alloc(r->scratch, (size_t)n + 1, 8);
+    } else if (store->at[EVAL_DATA] == NULL && base_type_bytes(type, n, &bytes)) {
+        store->at[EVAL_DATA] = base_alloc(r->scratch, (size_t)bytes + 8, 1);
+    }
+}
+
+static base_status prepare_stage(run *r, const lang_stage *s) {
+    if (r->code->dynamic[s->tensor]) {
+        eval_machine m = machine_of(r);
+        base_status status = eval_dynamic_extents(r->code, &m, r->scratch, s->tensor, &s->place, r->dims[s->tensor]);
+        if (status != BASE_OK) {
+            return status;
+        }
+    }
+    place_tensor(r, s);
+    return BASE_OK;
+}
+
+static const eval_stage *stage_code(run *r, size_t k) {
+    const lang_stage *s = &r->code->program->stages.at[k];
+    if (r->code->stages[k] != NULL) {
+        return r->code->stages[k];
+    }
+    if (r->context == NULL) {
+        r->context = eval_context_new(r->scratch, r->code->program);
+    }
+    eval_options o = eval_options_of(r->code, (const int64_t(*)[LANG_MAX_RANK])r->dims, s);
+    return eval_compile_stage(r->scratch, r->context, s, 0, &o, r->diags);
+}
+
+static bool is_empty(const run *r, const lang_stage *s) {
+    return eval_elements_of(r->code->program, s->tensor, r->dims[s->tensor]) == 0;
+}
+
+static base_status run_stage(run *r, size_t k) {
+    const lang_stage *s = &r->code->program->stages.at[k];
+    base_status status = prepare_stage(r, s);
+    if (status != BASE_OK || is_empty(r, s)) {
+        return status;
+    }
+    const eval_stage *code = stage_code(r, k);
+    if (code == NULL) {
+        return BASE_REFUSED;
+    }
+    base_arena *frame = base_arena_new(base_arena_memory(r->scratch));
+    eval_machine m = machine_of(r);
+    eval_prepare(&m, frame, code);
+    status = eval_run_block(&m, &code->body);
+    base_arena_free(frame);
+    return status;
+}
+
+/* Stages [first, last) together, for each t. */
+static base_status run_recurrence(run *r, size_t first, size_t last) {
+    const lang_program *p = r->code->program;
+    size_t n = last - first;
+    eval_machine *machines = BASE_NEWS(r->scratch, eval_machine, n);
+    const eval_stage **codes = BASE_NEWS(r->scratch, const eval_stage *, n);
+    int64_t steps = 0;
+    for (size_t k = 0; k < n; k++) {
+        const lang_stage *s = &p->stages.at[first + k];
+        base_status status = prepare_stage(r, s);
+        if (status != BASE_OK) {
+            return status;
+        }
+        steps = r->dims[s->tensor][s->rec_var] > steps ? r->dims[s->tensor][s->rec_var] : steps;
+    }
+    for (size_t k = 0; k < n; k++) {
+        codes[k] = stage_code(r, first + k);
+        if (codes[k] == NULL) {
+            return BASE_REFUSED;
+        }
+        machines[k] = machine_of(r);
+        eval_prepare(&machines[k], r->scratch, codes[k]);
+    }
+    for (int64_t t = 0; t < steps; t++) {
+        for (size_t k = 0; k < n; k++) {
+            const lang_stage *s = &p->stages.at[first + k];
+            if (is_empty(r, s) || t >= r->dims[s->tensor][s->rec_var]) {
+                continue;
+            }
+            *EVAL_AT(&machines[k], int64_t, codes[k]->given[s->rec_var]) = t;
+            base_status status = eval_run_block(&machines[k], &codes[k]->body);
+            if (status != BASE_OK) {
+                return status;
+            }
+        }
+    }
+    return BASE_OK;
+}
+
+static void deliver(run *r, size_t k) {
+    const lang_program *p = r->code->program;
+    uint32_t t = p->outputs.at[k];
+    lang_result *out = &r->results[k];
+    uint64_t n = eval_elements_of(p, t, r->dims[t]), bytes = 0;
+    const eval_store *store = &r->store[t];
+    base_type type = p->tensors.at[t].type;
+    memcpy(out->dim, r->dims[t], sizeof out->dim);
+    if (out->data != NULL && store->at[EVAL_DATA] != NULL && out->data != store->at[EVAL_DATA] &&
+        base_type_bytes(type, n, &bytes)) {
+        memcpy(out->data, store->at[EVAL_DATA], (size_t)bytes);
+    }
+    if (r->code->mode == LANG_EVAL_BOUND) {
+        eval_deliver_bounds(store, type, n, out->value, out->bound);
+    }
+}
+
+base_status lang_run(const lang_code *code, base_arena *scratch, const void *const *inputs, lang_result *results,
+                     base_diags *d) {
+    const lang_program *p = code->program;
+    run r = {.code = code, .scratch = scratch, .diags = d, .results = results};
+    r.dims = base_alloc(scratch, p->tensors.n + 1, sizeof *r.dims);
+    memcpy(r.dims, code->dims, p->tensors.n * sizeof *r.dims);
+    r.store = BASE_NEWS(scratch, eval_store, p->tensors.n + 1);
+    eval_bind_inputs(code, scratch, inputs, r.store);
+    for (size_t k = 0; k < p->stages.n;) {
+        size_t last = k + 1;
+        int32_t rec = p->stages.at[k].rec;
+        while (rec >= 0 && last < p->stages.n && p->stages.at[last].rec == rec) {
+            last++;
+        }
+        base_status status = rec < 0 ? run_stage(&r, k) : run_recurrence(&r, k, last);
+        if (status != BASE_OK) {
+            return status;
+        }
+        k = last;
+    }
+    for (size_t k = 0; k < p->outputs.n; k++) {
+        deliver(&r, k);
+    }
+    return BASE_OK;
+}
+
+/* ---- cost ---- */
+
+typedef struct cost_of_stage {
+    const lang_program *p;
+    const lang_stage *s;
+    uint8_t *seen;
+    uint64_t bound[LANG_MAX_VARS];
+    uint64_t total;
+} cost_of_stage;
+
+static uint64_t times(uint64_t a, uint64_t b) { return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b; }
+
+/* A word costs once for each value of the variables it depends on; a reduction once for each point. */
+static void add_cost(cost_of_stage *c, lang_ref r) {
+    const lang_node *n = lang_at(c->p, r);
+    if (n->kind != LANG_WORD_ && n->kind != LANG_REDUCE) {
+        return;
+    }
+    uint64_t vars = n->free, points = 1;
+    for (uint32_t k = 0; n->kind == LANG_REDUCE && k + 3 < n->count; k++) {
+        vars |= (uint64_t)1 << lang_at(c->p, lang_operand(c->p, r, k))->index;
+    }
+    for (uint32_t k = 0; k < LANG_MAX_VARS; k++) {
+        if ((vars >> k & 1) != 0) {
+            points = times(points, c->bound[k]);
+        }
+    }
+    c->total = c->total > UINT64_MAX - points ? UINT64_MAX : c->total + points;
+}
+
+/* Marks what the body needs: operands have smaller numbers. Takes the extents of variables on the way. */
+static void mark(cost_of_stage *c) {
+    c->seen[c->s->body] = 1;
+    for (lang_ref r = c->s->body; r > 0; r--) {
+        const lang_node *n = lang_at(c->p, r);
+        for (uint32_t k = 0; c->seen[r] != 0 && k < n->count; k++) {
+            c->seen[lang_operand(c->p, r, k)] = 1;
+        }
+        if (c->seen[r] != 0 && n->kind == LANG_VAR && lang_at(c->p, lang_operand(c->p, r, 0))->kind == LANG_CONST) {
+            int64_t e = lang_at(c->p, lang_operand(c->p, r, 0))->value.i;
+            c->bound[n->index] = e > 0 ? (uint64_t)e : 0;
+        }
+    }
+}
+
+uint64_t lang_cost(const lang_program *p) {
+    uint64_t total = 0;
+    base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
+    cost_of_stage c = {.p = p, .seen = BASE_NEWS(scratch, uint8_t, p->nodes.n)};
+    for (size_t k = 0; k < p->stages.n; k++) {
+        c.s = &p->stages.at[k];
+        c.total = 0;
+        memset(c.seen, 0, p->nodes.n);
+        for (uint32_t v = 0; v < LANG_MAX_VARS; v++) {
+            bool known = c.s->vars != NULL && v < c.s->var_count;
+            c.bound[v] = known && c.s->vars[v].bound > 0 ? (uint64_t)c.s->vars[v].bound : 0;
+            if (v < c.s->rank) {
+                c.bound[v] = (uint64_t)p->tensors.at[c.s->tensor].dim[v];
+            }
+        }
+        mark(&c);
+        for (lang_ref r = 1; r <= c.s->body; r++) {
+            if (c.seen[r] != 0) {
+                add_cost(&c, r);
+            }
+        }
+        uint64_t elements = eval_elements_of(p, c.s->tensor, p->tensors.at[c.s->tensor].dim);
+        c.total = c.total > elements ? c.total : elements; /* moving costs too */
+        total = total > UINT64_MAX - c.total ? UINT64_MAX : total + c.total;
+    }
+    base_arena_free(scratch);
+    return total;
+}

@@ -252,7 +252,7 @@ static void move_box(const transfer *t, const box *b, uint32_t k, int64_t index,
         inner *= (size_t)tile_extent(x, s, i);
     }
     for (int64_t v = b->lo[k]; v < b->hi[k]; v++) {
-        if (x->node != NULL && x->stride[k] == 0 && v > b->lo[k] && inner >= 8) {
+        if (x->node != NULL && !x->fill_row && x->stride[k] == 0 && v > b->lo[k] && inner >= 8) {
             memcpy(t->reg + (point + (size_t)v * inner) * t->size, t->reg + (point + (size_t)b->lo[k] * inner) * t->size,
                    inner * t->size);
         } else {

@@ -363,6 +363,9 @@ static eval_tile *choose_tile(eval_compiler *c, const lang_stage *st, const int6
     uint32_t vars[LANG_MAX_RANK], n = 0;
     int64_t limit = c->options->tile_limit;
     for (uint32_t k = st->rank; k-- > 0;) {
+        if (dim[k] == 0) {
+            return NULL; /* nothing is ever run */
+        }
         if ((c->options->given >> k & 1) == 0) {
             vars[n++] = k; /* innermost first */
         }

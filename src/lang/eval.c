@@ -92,7 +92,8 @@ lang_code *lang_compile(base_arena *arena, const lang_program *p, lang_eval_mode
     uint8_t *seen = BASE_NEWS(scratch, uint8_t, p->nodes.n);
     for (size_t k = 0; k < p->stages.n && good; k++) {
         const lang_stage *s = &p->stages.at[k];
-        if (context->depth[s->body] <= EVAL_DEPTH && any_dynamic && (code->dynamic[s->tensor] || reads_dynamic(code, s->body, seen))) {
+        if (context->depth[s->body] <= EVAL_DEPTH && any_dynamic &&
+            (code->dynamic[s->tensor] || reads_dynamic(code, s->body, seen))) {
             continue;
         }
         eval_options own = eval_options_of(code, options.dims, s);
@@ -139,7 +140,8 @@ void eval_bind_inputs(const lang_code *code, base_arena *scratch, const void *co
     for (size_t t = 0; t < p->tensors.n; t++) {
         const lang_tensor *tensor = &p->tensors.at[t];
         const void *data = tensor->data;
-        if (tensor->kind == LANG_INPUT && tensor->input < p->inputs.n && inputs != NULL && inputs[tensor->input] != NULL) {
+        if (tensor->kind == LANG_INPUT && tensor->input < p->inputs.n && inputs != NULL &&
+            inputs[tensor->input] != NULL) {
             data = inputs[tensor->input];
         }
         if (tensor->kind != LANG_STAGE) {
@@ -161,12 +163,14 @@ typedef struct run {
 } run;
 
 static eval_machine machine_of(const run *r) {
-    return (eval_machine){.store = r->store, .program = r->code->program, .diags = r->diags,
+    return (eval_machine){.store = r->store,
+                          .program = r->code->program,
+                          .diags = r->diags,
                           .dims = (const int64_t(*)[LANG_MAX_RANK])r->dims};
 }
 
-base_status eval_dynamic_extents(const lang_code *code, eval_machine *m, base_arena *scratch, uint32_t tensor, const base_place *place,
-                                 int64_t *dim) {
+base_status eval_dynamic_extents(const lang_code *code, eval_machine *m, base_arena *scratch, uint32_t tensor,
+                                 const base_place *place, int64_t *dim) {
     const lang_tensor *t = &code->program->tensors.at[tensor];
     for (uint32_t k = 0; k < t->rank; k++) {
         const eval_stage *s = code->extents[tensor][k];
@@ -349,7 +353,9 @@ typedef struct cost_of_stage {
     uint64_t total;
 } cost_of_stage;
 
-static uint64_t times(uint64_t a, uint64_t b) { return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b; }
+static uint64_t times(uint64_t a, uint64_t b) {
+    return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
 
 /* A word costs once for each value of the variables it depends on; a reduction once for each point. */
 static void add_cost(cost_of_stage *c, lang_ref r) {

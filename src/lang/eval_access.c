@@ -110,7 +110,8 @@ STORE_RUN(store_i8, int8_t, int32_t, (int8_t)x)
 STORE_RUN(store_b8, uint8_t, uint8_t, x)
 
 /* step 0: one value for all. */
-static void store_run(void *data, base_type t, const unsigned char *s, size_t step, int64_t index, int64_t stride, size_t n) {
+static void store_run(void *data, base_type t, const unsigned char *s, size_t step, int64_t index, int64_t stride,
+                      size_t n) {
 #define RUN(E, name, S, T)                                                                                             \
     case BASE_##E:                                                                                                     \
         name((S *)data + index, (const T *)(const void *)s, stride, step, n);                                          \
@@ -152,7 +153,9 @@ static int64_t tile_extent(const eval_access *x, const eval_tile_state *s, uint3
     return k == 0 ? s->count : x->tile->extent[k];
 }
 
-static int64_t floor_div(int64_t a, int64_t b) { return base_floor_div(a, b); }
+static int64_t floor_div(int64_t a, int64_t b) {
+    return base_floor_div(a, b);
+}
 
 /* The values v of axis k, start + v*step in [0, extent), met with the box. Everything is far from the ends of int64_t: see fits. */
 static void narrow(box *b, uint32_t k, int64_t start, int64_t step, int64_t extent) {
@@ -223,8 +226,8 @@ typedef struct transfer {
     eval_machine *m;
     const eval_access *x;
     int64_t base;
-    unsigned char *reg;      /* row of the register */
-    size_t size;             /* of one value */
+    unsigned char *reg;          /* row of the register */
+    size_t size;                 /* of one value */
     const unsigned char *scalar; /* store: one value for all */
 } transfer;
 
@@ -244,7 +247,8 @@ static void move_box(const transfer *t, const box *b, uint32_t k, int64_t index,
     const eval_tile_state *s = &t->m->tiles[x->tile_number];
     uint32_t last = x->tile->count - 1;
     if (k == last) {
-        move_run(t, point + (size_t)b->lo[k], index + b->lo[k] * x->stride[k], x->stride[k], (size_t)(b->hi[k] - b->lo[k]));
+        move_run(t, point + (size_t)b->lo[k], index + b->lo[k] * x->stride[k], x->stride[k],
+                 (size_t)(b->hi[k] - b->lo[k]));
         return;
     }
     size_t inner = 1;
@@ -253,8 +257,8 @@ static void move_box(const transfer *t, const box *b, uint32_t k, int64_t index,
     }
     for (int64_t v = b->lo[k]; v < b->hi[k]; v++) {
         if (x->node != NULL && !x->fill_row && x->stride[k] == 0 && v > b->lo[k] && inner >= 8) {
-            memcpy(t->reg + (point + (size_t)v * inner) * t->size, t->reg + (point + (size_t)b->lo[k] * inner) * t->size,
-                   inner * t->size);
+            memcpy(t->reg + (point + (size_t)v * inner) * t->size,
+                   t->reg + (point + (size_t)b->lo[k] * inner) * t->size, inner * t->size);
         } else {
             move_box(t, b, k + 1, index + v * x->stride[k], point + (size_t)v * inner);
         }
@@ -324,8 +328,7 @@ static void fill_row(const eval_machine *m, const eval_access *x, const transfer
 
 static base_status load_scalar(eval_machine *m, const eval_access *x, const transfer *t) {
     for (uint32_t k = 0; k < x->check_count; k++) {
-        if (!x->check[k].proved &&
-            (uint64_t)*EVAL_AT(m, int64_t, x->check[k].reg) >= (uint64_t)x->check[k].extent) {
+        if (!x->check[k].proved && (uint64_t)*EVAL_AT(m, int64_t, x->check[k].reg) >= (uint64_t)x->check[k].extent) {
             if (!x->has_fill) {
                 return outside_at(m, x, 0);
             }

@@ -67,7 +67,8 @@ static bool may_leave_type(eval_compiler *c, lang_word w, lang_ref r) {
     const lang_node *n = lang_at(c->program, r);
     for (size_t k = 0; k < sizeof leaving / sizeof leaving[0]; k++) {
         if (leaving[k] == w) {
-            if (w == LANG_CAST && !base_type_is_int((base_type)lang_at(c->program, lang_operand(c->program, r, 0))->type)) {
+            if (w == LANG_CAST &&
+                !base_type_is_int((base_type)lang_at(c->program, lang_operand(c->program, r, 0))->type)) {
                 return false; /* floats saturate */
             }
             return eval_wrap_kernel((base_type)n->type) != NULL;
@@ -155,7 +156,8 @@ static eval_value emit_word(eval_compiler *c, eval_scope *s, lang_ref r) {
 
 /* ---- choices ---- */
 
-static eval_value emit_select(eval_compiler *c, eval_scope *s, eval_value cond, eval_value a, eval_value b, base_type t) {
+static eval_value emit_select(eval_compiler *c, eval_scope *s, eval_value cond, eval_value a, eval_value b,
+                              base_type t) {
     if (c->options->mode == LANG_EVAL_BOUND && (cond.bound != 0 || a.bound != 0 || b.bound != 0)) {
         return eval_bound_select(c, s, cond, a, b, t);
     }
@@ -173,7 +175,8 @@ static eval_value emit_select(eval_compiler *c, eval_scope *s, eval_value cond, 
     return v;
 }
 
-void eval_emit_copy(eval_compiler *c, eval_scope *s, uint32_t to, bool row, uint32_t from, bool from_row, eval_class k) {
+void eval_emit_copy(eval_compiler *c, eval_scope *s, uint32_t to, bool row, uint32_t from, bool from_row,
+                    eval_class k) {
     eval_ins *i = eval_push(c, s, EVAL_RUN);
     i->run = eval_copy_kernel(k);
     i->d = to;
@@ -205,10 +208,12 @@ eval_scope *eval_open_condition(eval_compiler *c, eval_scope *s, eval_value cond
     }
     uint32_t mask = s->mask;
     if (cond.row) {
-        mask = s->mask == 0 ? test.reg : eval_emit_bool(c, s, LANG_AND, test, (eval_value){.reg = s->mask, .row = true});
+        mask =
+            s->mask == 0 ? test.reg : eval_emit_bool(c, s, LANG_AND, test, (eval_value){.reg = s->mask, .row = true});
     }
     eval_scope *inner = eval_open(c, s, &branch->yes);
-    inner->enter = (eval_ins){.op = cond.row ? EVAL_WHEN : EVAL_BRANCH, .a = cond.row ? mask : test.reg, .extra = branch};
+    inner->enter =
+        (eval_ins){.op = cond.row ? EVAL_WHEN : EVAL_BRANCH, .a = cond.row ? mask : test.reg, .extra = branch};
     inner->conditional = true;
     inner->mask = mask;
     return inner;
@@ -259,7 +264,9 @@ static eval_value emit_logic(eval_compiler *c, eval_scope *s, lang_ref r) {
 
 /* ---- nodes ---- */
 
-static bool binds(const eval_scope *s, uint64_t vars) { return (s->binds & vars) != 0; }
+static bool binds(const eval_scope *s, uint64_t vars) {
+    return (s->binds & vars) != 0;
+}
 
 /* The outermost scope where r may be computed for s. */
 static eval_scope *home_of(eval_compiler *c, eval_scope *s, lang_ref r) {
@@ -298,7 +305,8 @@ static eval_value emit_new(eval_compiler *c, eval_scope *s, lang_ref r) {
     }
     if (n->kind == LANG_WORD_ && n->code == LANG_IF) {
         eval_value cond = eval_emit(c, s, lang_operand(p, r, 0));
-        return eval_emit_choice(c, s, cond, lang_operand(p, r, 1), (eval_value){0}, lang_operand(p, r, 2), (base_type)n->type);
+        return eval_emit_choice(c, s, cond, lang_operand(p, r, 1), (eval_value){0}, lang_operand(p, r, 2),
+                                (base_type)n->type);
     }
     if (n->kind == LANG_WORD_ && (n->code == LANG_AND || n->code == LANG_OR)) {
         return emit_logic(c, s, r);
@@ -306,7 +314,9 @@ static eval_value emit_new(eval_compiler *c, eval_scope *s, lang_ref r) {
     return emit_word(c, s, r);
 }
 
-eval_scope *eval_home(eval_compiler *c, eval_scope *s, lang_ref r) { return home_of(c, s, r); }
+eval_scope *eval_home(eval_compiler *c, eval_scope *s, lang_ref r) {
+    return home_of(c, s, r);
+}
 
 eval_value eval_emit(eval_compiler *c, eval_scope *s, lang_ref r) {
     eval_context *x = c->context;
@@ -431,16 +441,13 @@ static void clear_tables(eval_context *x) {
 eval_stage *eval_compile_stage(base_arena *arena, eval_context *context, const lang_stage *st, lang_ref expression,
                                const eval_options *options, base_diags *d) {
     eval_stage *out = BASE_NEW(arena, eval_stage);
-    eval_compiler c = {.arena = arena,
-                       .context = context,
-                       .program = context->program,
-                       .stage = st,
-                       .options = options,
-                       .out = out};
+    eval_compiler c = {
+        .arena = arena, .context = context, .program = context->program, .stage = st, .options = options, .out = out};
     lang_ref body = st != NULL ? st->body : expression;
     if (context->depth[body] > EVAL_DEPTH) {
-        base_error(d, st != NULL ? &st->place : NULL, "%s: expressions are nested too deeply to evaluate (%u levels, at most %u)",
-                   context->program->name, context->depth[body], EVAL_DEPTH);
+        base_error(d, st != NULL ? &st->place : NULL,
+                   "%s: expressions are nested too deeply to evaluate (%u levels, at most %u)", context->program->name,
+                   context->depth[body], EVAL_DEPTH);
         return NULL;
     }
     (void)BASE_PUSH(arena, &c.regs.list);

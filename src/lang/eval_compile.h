@@ -82,8 +82,8 @@ typedef struct eval_compiler {
 } eval_compiler;
 
 /* eval_facts.c */
-uint8_t eval_flags(eval_compiler *c, lang_ref r);     /* PURE: cannot fail; REDUCES: holds a reduction */
-eval_interval eval_range(eval_compiler *c, lang_ref r);  /* of integers and bool */
+uint8_t eval_flags(eval_compiler *c, lang_ref r);       /* PURE: cannot fail; REDUCES: holds a reduction */
+eval_interval eval_range(eval_compiler *c, lang_ref r); /* of integers and bool */
 /* The linear form of an i64 expression; one term that is the node itself when it is nothing simpler. */
 void eval_linear_of(eval_compiler *c, lang_ref r, eval_linear *out);
 bool eval_linear_add(eval_linear *f, uint32_t id, int64_t k); /* false: no room */
@@ -101,7 +101,8 @@ eval_scope *eval_open(eval_compiler *c, eval_scope *parent, eval_block *block);
 void eval_close(eval_compiler *c, eval_scope *s, const eval_scope *outer);
 eval_scope *eval_open_condition(eval_compiler *c, eval_scope *s, eval_value cond, bool negate);
 /* if(cond, a, b) where the sides may fail or cost: each is run only where it counts. a 0: value va, already there. */
-eval_value eval_emit_choice(eval_compiler *c, eval_scope *s, eval_value cond, lang_ref a, eval_value va, lang_ref b, base_type t);
+eval_value eval_emit_choice(eval_compiler *c, eval_scope *s, eval_value cond, lang_ref a, eval_value va, lang_ref b,
+                            base_type t);
 void eval_emit_copy(eval_compiler *c, eval_scope *s, uint32_t to, bool row, uint32_t from, bool from_row, eval_class k);
 uint32_t eval_emit_bool(eval_compiler *c, eval_scope *s, lang_word w, eval_value a, eval_value b);
 eval_scope *eval_home(eval_compiler *c, eval_scope *s, lang_ref r);
@@ -123,7 +124,8 @@ eval_value eval_emit_reduce(eval_compiler *c, eval_scope *s, lang_ref r);
 /* Opens a loop over var with extent (a scalar register). */
 eval_scope *eval_open_loop(eval_compiler *c, eval_scope *s, uint32_t var, uint32_t extent, bool may_be_empty);
 /* Opens a tile of variables; extent: register of the outermost. */
-eval_scope *eval_open_tiles(eval_compiler *c, eval_scope *s, const eval_tile *tile, uint32_t extent, bool may_be_empty, uint32_t limit);
+eval_scope *eval_open_tiles(eval_compiler *c, eval_scope *s, const eval_tile *tile, uint32_t extent, bool may_be_empty,
+                            uint32_t limit);
 /* eval_bound_compile.c: the same with bounds, in BOUND mode */
 typedef eval_value (*eval_access_part)(eval_compiler *c, eval_scope *s, const eval_access *x, uint8_t part, base_type t,
                                        uint32_t fill, bool row, const eval_value *element, const eval_value *inside);
@@ -131,8 +133,9 @@ eval_value eval_bound_word(eval_compiler *c, eval_scope *s, lang_ref r, eval_val
 eval_value eval_bound_select(eval_compiler *c, eval_scope *s, eval_value cond, eval_value a, eval_value b, base_type t);
 /* A bool register: test may be true. */
 uint32_t eval_bound_possible(eval_compiler *c, eval_scope *s, eval_value test, eval_value cond);
-eval_value eval_bound_access(eval_compiler *c, eval_scope *s, const eval_access *x, base_type t, bool row, eval_value fill,
-                             const eval_value *element, const eval_value *inside, eval_access_part part);
+eval_value eval_bound_access(eval_compiler *c, eval_scope *s, const eval_access *x, base_type t, bool row,
+                             eval_value fill, const eval_value *element, const eval_value *inside,
+                             eval_access_part part);
 bool eval_approximate_index(eval_compiler *c, eval_scope *s, lang_ref r);
 eval_value eval_bound_reduce(eval_compiler *c, eval_scope *s, lang_ref r);
 eval_value eval_bound_read(eval_compiler *c, eval_scope *s, lang_ref r);

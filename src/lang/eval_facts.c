@@ -39,7 +39,9 @@ eval_context *eval_context_new(base_arena *arena, const lang_program *p) {
 
 /* ---- ranges ---- */
 
-static eval_interval unknown(void) { return (eval_interval){0, 0, false}; }
+static eval_interval unknown(void) {
+    return (eval_interval){0, 0, false};
+}
 
 static eval_interval make(int64_t lo, int64_t hi) {
     return lo < -WIDE || hi > WIDE ? unknown() : (eval_interval){lo, hi, true};
@@ -87,8 +89,12 @@ static eval_interval product(eval_interval a, eval_interval b) {
     return make(lo, hi);
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static int64_t most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
 
 static eval_interval word_range(eval_compiler *c, const lang_node *n, lang_ref r) {
     const lang_program *p = c->program;

@@ -54,7 +54,8 @@ static uint32_t new_scalar(eval_compiler *c, eval_scope *s, const eval_linear *f
     }
     eval_term term = f->t[at];
     bool alone = f->n == 1 && f->c == 0 && term.k == 1;
-    uint32_t own = term.id < LANG_MAX_VARS ? variable_register(c, s, term.id) : eval_emit(c, s, term.id - LANG_MAX_VARS).reg;
+    uint32_t own =
+        term.id < LANG_MAX_VARS ? variable_register(c, s, term.id) : eval_emit(c, s, term.id - LANG_MAX_VARS).reg;
     if (alone) {
         return own;
     }
@@ -238,13 +239,14 @@ static eval_value gather(eval_compiler *c, eval_scope *s, eval_access *x, const 
             i->a = element.reg;
             i->b = index[k].reg;
             i->imm = p->stride[k];
-            i->rows = (uint8_t)((sum.row ? EVAL_ROW_D : 0) | (element.row ? EVAL_ROW_A : 0) | (index[k].row ? EVAL_ROW_B : 0));
+            i->rows = (uint8_t)((sum.row ? EVAL_ROW_D : 0) | (element.row ? EVAL_ROW_A : 0) |
+                                (index[k].row ? EVAL_ROW_B : 0));
             element = sum;
         }
     }
     for (uint32_t k = 0; k < p->n; k++) {
-        x->check[x->check_count++] = (eval_check){.reg = index[k].reg, .row = index[k].row, .extent = p->extent[k],
-                                                  .proved = p->proved[k]};
+        x->check[x->check_count++] =
+            (eval_check){.reg = index[k].reg, .row = index[k].row, .extent = p->extent[k], .proved = p->proved[k]};
         if (p->proved[k]) {
             continue;
         }
@@ -256,7 +258,8 @@ static eval_value gather(eval_compiler *c, eval_scope *s, eval_access *x, const 
         i->a = index[k].reg;
         i->c = inside->reg;
         i->imm = p->extent[k];
-        i->rows = (uint8_t)((both.row ? EVAL_ROW_D : 0) | (index[k].row ? EVAL_ROW_A : 0) | (inside->row ? EVAL_ROW_C : 0));
+        i->rows =
+            (uint8_t)((both.row ? EVAL_ROW_D : 0) | (index[k].row ? EVAL_ROW_A : 0) | (inside->row ? EVAL_ROW_C : 0));
         *inside = both;
     }
     return element;
@@ -282,8 +285,8 @@ static void add_checks(eval_compiler *c, eval_scope *s, eval_access *x, const re
 }
 
 /* One load or gather of part `part` of the tensor. */
-static eval_value access_part(eval_compiler *c, eval_scope *s, const eval_access *x, uint8_t part, base_type t, uint32_t fill,
-                              bool row, const eval_value *element, const eval_value *inside) {
+static eval_value access_part(eval_compiler *c, eval_scope *s, const eval_access *x, uint8_t part, base_type t,
+                              uint32_t fill, bool row, const eval_value *element, const eval_value *inside) {
     eval_access *own = BASE_NEW(c->arena, eval_access);
     *own = *x;
     own->part = part;
@@ -323,7 +326,11 @@ eval_value eval_emit_read(eval_compiler *c, eval_scope *s, lang_ref r) {
     bool row = is_row(c, s, r);
     read_plan *p = BASE_NEW(c->context->arena, read_plan);
     plan_read(c, s, r, p);
-    eval_access x = {.tensor = n->index, .type = t, .node = n, .stage = c->stage, .tile = row ? s->tile : NULL,
+    eval_access x = {.tensor = n->index,
+                     .type = t,
+                     .node = n,
+                     .stage = c->stage,
+                     .tile = row ? s->tile : NULL,
                      .tile_number = s->tile_number};
     lang_ref fill_node = n->has_fill ? lang_operand(c->program, r, n->count - 1) : 0;
     bool lazy = fill_node != 0 && lang_at(c->program, fill_node)->kind != LANG_CONST && !eval_hoistable(c, fill_node);
@@ -368,7 +375,10 @@ void eval_emit_store(eval_compiler *c, eval_scope *s, eval_value v, base_type t)
     }
     split_form *parts = BASE_NEW(c->context->arena, split_form);
     split(c, s, &f, parts);
-    eval_access x = {.tensor = st->tensor, .type = c->program->tensors.at[st->tensor].type, .stage = st, .tile = s->tile,
+    eval_access x = {.tensor = st->tensor,
+                     .type = c->program->tensors.at[st->tensor].type,
+                     .stage = st,
+                     .tile = s->tile,
                      .tile_number = s->tile_number};
     x.base = eval_linear_scalar(c, s, &parts->scalar);
     memcpy(x.stride, parts->step, sizeof x.stride);

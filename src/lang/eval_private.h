@@ -11,13 +11,12 @@
 #include "lang/eval.h"
 #include "lang/words.h"
 
-#define LANG_ROW 256u      /* points of a row at most */
-#define EVAL_TILE_VARS 6u  /* variables of one tile at most */
+#define LANG_ROW 256u     /* points of a row at most */
+#define EVAL_TILE_VARS 6u /* variables of one tile at most */
 
 /* How a register holds a value: narrow integers wrapped in I32, narrow floats exactly in F32. */
 typedef enum eval_class { EVAL_I32, EVAL_I64, EVAL_F32, EVAL_F64, EVAL_B8 } eval_class;
-static inline size_t eval_class_size(eval_class c)
-{
+static inline size_t eval_class_size(eval_class c) {
     return c == EVAL_B8 ? 1 : c == EVAL_I32 || c == EVAL_F32 ? 4 : 8;
 }
 eval_class eval_class_of(base_type t);
@@ -35,7 +34,7 @@ typedef enum eval_op {
     EVAL_WHEN,   /* a: row of bool; extra: eval_branch; yes is run when any is true */
     EVAL_LOAD,   /* extra: eval_access: affine over the tile */
     EVAL_GATHER, /* extra: eval_access: a: row or scalar of element numbers, b: row or scalar of bool: inside (0: proved) */
-    EVAL_STORE,  /* extra: eval_access; a: value */
+    EVAL_STORE, /* extra: eval_access; a: value */
 } eval_op;
 
 enum { EVAL_ROW_D = 1, EVAL_ROW_A = 2, EVAL_ROW_B = 4, EVAL_ROW_C = 8 };
@@ -45,9 +44,9 @@ struct eval_ins {
     eval_kernel run;
     uint8_t op, word, type, atype, cls; /* cls: class of d; the classes of operands follow from atype and type */
     uint8_t acls, bcls;
-    uint8_t rows;                 /* EVAL_ROW_*: which registers are rows; EVAL_ROW_D: works on all points */
+    uint8_t rows; /* EVAL_ROW_*: which registers are rows; EVAL_ROW_D: works on all points */
     uint32_t d, a, b, c;
-    uint32_t d2, a2, b2, c2;      /* bounds in BOUND mode; 0: exact */
+    uint32_t d2, a2, b2, c2; /* bounds in BOUND mode; 0: exact */
     int64_t imm;
     const void *extra;
 };
@@ -69,10 +68,10 @@ typedef struct eval_loop {
 } eval_loop;
 
 typedef struct eval_tiles {
-    uint32_t tile;    /* number in the machine */
-    uint32_t extent;  /* scalar i64: of the outermost tile variable */
-    int64_t inner;    /* points for each value of it */
-    int64_t limit;    /* points at once */
+    uint32_t tile;   /* number in the machine */
+    uint32_t extent; /* scalar i64: of the outermost tile variable */
+    int64_t inner;   /* points for each value of it */
+    int64_t limit;   /* points at once */
     eval_block body;
 } eval_tiles;
 
@@ -107,18 +106,18 @@ enum { EVAL_DATA, EVAL_VALUE, EVAL_BOUND };
 typedef struct eval_access {
     uint32_t tensor;
     base_type type;
-    const lang_node *node;   /* the read; NULL for a store */
+    const lang_node *node; /* the read; NULL for a store */
     const lang_stage *stage;
-    const eval_tile *tile;   /* NULL: scalar */
+    const eval_tile *tile; /* NULL: scalar */
     uint32_t tile_number;
-    uint32_t base;           /* scalar i64: element number with the tile's variables at 0 */
+    uint32_t base; /* scalar i64: element number with the tile's variables at 0 */
     int64_t stride[EVAL_TILE_VARS];
     uint32_t check_count;
     eval_check check[LANG_MAX_RANK];
     uint32_t fill, fill_bound; /* 0: none */
     bool has_fill, fill_row;
-    uint32_t mask;           /* row of bool: points that matter (of reads without fill); 0: all */
-    uint8_t part;            /* which of the store's arrays; type is that of its elements */
+    uint32_t mask; /* row of bool: points that matter (of reads without fill); 0: all */
+    uint8_t part;  /* which of the store's arrays; type is that of its elements */
 } eval_access;
 
 typedef struct eval_constant {
@@ -169,7 +168,8 @@ void eval_place_registers(base_arena *arena, eval_stage *s, eval_registers *regs
 
 /* Where the contents of a tensor are while running. */
 typedef struct eval_store {
-    void *at[3]; /* EVAL_DATA: typed, dense; BOUND mode: EVAL_VALUE: 8-byte cells by class, EVAL_BOUND: doubles; or NULL */
+    void *at
+        [3]; /* EVAL_DATA: typed, dense; BOUND mode: EVAL_VALUE: 8-byte cells by class, EVAL_BOUND: doubles; or NULL */
 } eval_store;
 
 /* Elements computed by need: asks for elements [first, first+count*step) of a tensor before they are read. */
@@ -193,18 +193,20 @@ base_status eval_demand_elements(eval_demand *d, uint32_t tensor, int64_t first,
 
 /* ---- kernels ---- */
 /* The kernel of a word; never NULL (the general one calls lang_word_value for each point). */
-eval_kernel eval_word_kernel(lang_word w, base_type type, base_type arg_type, eval_class second); /* imm of shifts: width */
-eval_kernel eval_select_kernel(eval_class c); /* d = a (bool) ? b : c */
-eval_kernel eval_copy_kernel(eval_class c);   /* d = a */
+eval_kernel eval_word_kernel(lang_word w, base_type type, base_type arg_type,
+                             eval_class second); /* imm of shifts: width */
+eval_kernel eval_select_kernel(eval_class c);    /* d = a (bool) ? b : c */
+eval_kernel eval_copy_kernel(eval_class c);      /* d = a */
 /* d = reduction(d, a) point by point; b: mask or 0; first and last: c: bool, a point was seen; imm: the reduction. */
 eval_kernel eval_accumulate_kernel(lang_reduction r, base_type type);
 /* The same with scalars d and c over the points a in ascending order. */
 eval_kernel eval_close_kernel(lang_reduction r, base_type type);
 eval_kernel eval_wrap_kernel(base_type t); /* in place on d, narrow integers; NULL: nothing to do */
-void eval_affine_row(const eval_machine *m, const eval_ins *i, size_t n); /* extra: eval_access (base, stride): i64 row */
+void eval_affine_row(const eval_machine *m, const eval_ins *i,
+                     size_t n); /* extra: eval_access (base, stride): i64 row */
 void eval_multiply_add(const eval_machine *m, const eval_ins *i, size_t n); /* d = a + b * imm, i64 */
 void eval_inside(const eval_machine *m, const eval_ins *i, size_t n);       /* d = (c ? c : true) && 0 <= a < imm */
-void eval_row_max(const eval_machine *m, const eval_ins *i, size_t n);      /* scalar d = max of i64 row a, at least 0 */
+void eval_row_max(const eval_machine *m, const eval_ins *i, size_t n); /* scalar d = max of i64 row a, at least 0 */
 base_value eval_get(const eval_machine *m, uint32_t reg, eval_class c, size_t j);
 void eval_put(const eval_machine *m, uint32_t reg, eval_class c, size_t j, base_value v);
 

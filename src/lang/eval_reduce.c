@@ -49,15 +49,19 @@ typedef struct reduction {
     uint32_t vars;
     base_type type;
     lang_reduction op;
-    bool row;          /* the value is a row of the tile in force */
+    bool row; /* the value is a row of the tile in force */
     bool never_empty;
     eval_value value, seen; /* accumulators; seen.reg 0: not needed */
     eval_scope *home;
 } reduction;
 
-static lang_ref variable(const reduction *r, uint32_t k) { return lang_operand(r->c->program, r->ref, k); }
+static lang_ref variable(const reduction *r, uint32_t k) {
+    return lang_operand(r->c->program, r->ref, k);
+}
 
-static lang_ref extent_of(const reduction *r, uint32_t k) { return lang_operand(r->c->program, variable(r, k), 0); }
+static lang_ref extent_of(const reduction *r, uint32_t k) {
+    return lang_operand(r->c->program, variable(r, k), 0);
+}
 
 static bool constant_extent(const reduction *r, uint32_t k, int64_t *e) {
     const lang_node *n = lang_at(r->c->program, extent_of(r, k));
@@ -124,12 +128,13 @@ static void init_accumulator(reduction *r) {
     if ((!r->never_empty && r->otherwise != 0) || r->op == LANG_FIRST || r->op == LANG_LAST) {
         r->seen.row = r->row;
         r->seen.reg = eval_new_register(c, r->home->block, EVAL_B8, r->row);
-        eval_emit_copy(c, r->home, r->seen.reg, r->row, eval_constant_register(c, BASE_BOOL, (base_value){.u = 0}), false,
-                       EVAL_B8);
+        eval_emit_copy(c, r->home, r->seen.reg, r->row, eval_constant_register(c, BASE_BOOL, (base_value){.u = 0}),
+                       false, EVAL_B8);
     }
 }
 
-static void emit_fold(reduction *r, eval_scope *s, lang_reduction op, base_type t, uint32_t d, eval_value a, uint32_t seen) {
+static void emit_fold(reduction *r, eval_scope *s, lang_reduction op, base_type t, uint32_t d, eval_value a,
+                      uint32_t seen) {
     eval_ins *i = eval_push(r->c, s, EVAL_RUN);
     i->run = r->row ? eval_accumulate_kernel(op, t) : eval_close_kernel(op, t);
     i->type = (uint8_t)t;

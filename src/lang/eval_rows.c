@@ -405,7 +405,9 @@ static eval_kernel compare_kernel(lang_word w, base_type t) {
     return table[eval_class_of(t)][k];
 }
 
-static bool narrow_float(base_type t) { return base_type_is_float(t) && t != BASE_F32 && t != BASE_F64; }
+static bool narrow_float(base_type t) {
+    return base_type_is_float(t) && t != BASE_F32 && t != BASE_F64;
+}
 
 static eval_kernel cast_kernel(base_type to, base_type from) {
     eval_class c = eval_class_of(to), ac = eval_class_of(from);
@@ -570,7 +572,7 @@ WRAP(wrap_u16, int32_t, x & 0xffff)
 WRAP(wrap_u8, int32_t, x & 0xff)
 WRAP(wrap_u4, int32_t, x & 0xf)
 WRAP(wrap_u2, int32_t, x & 0x3)
-WRAP(wrap_u32, int64_t, x & INT64_C(0xffffffff))
+WRAP(wrap_u32, int64_t, x &INT64_C(0xffffffff))
 
 eval_kernel eval_wrap_kernel(base_type t) {
     switch (t) {
@@ -787,6 +789,10 @@ static fold_pair fold_kernels(lang_reduction r, base_type t) {
 #undef PAIR
 }
 
-eval_kernel eval_accumulate_kernel(lang_reduction r, base_type t) { return fold_kernels(r, t).accumulate; }
+eval_kernel eval_accumulate_kernel(lang_reduction r, base_type t) {
+    return fold_kernels(r, t).accumulate;
+}
 
-eval_kernel eval_close_kernel(lang_reduction r, base_type t) { return fold_kernels(r, t).close; }
+eval_kernel eval_close_kernel(lang_reduction r, base_type t) {
+    return fold_kernels(r, t).close;
+}

@@ -10,8 +10,7 @@
 
 /* Where the value of a type lives in a base_value. */
 typedef enum lang_hold { LANG_HOLD_I, LANG_HOLD_U, LANG_HOLD_F } lang_hold;
-static inline lang_hold lang_hold_of(base_type t)
-{
+static inline lang_hold lang_hold_of(base_type t) {
     return base_type_is_float(t) ? LANG_HOLD_F : base_type_is_signed(t) ? LANG_HOLD_I : LANG_HOLD_U;
 }
 

@@ -3,7 +3,7 @@
 
 /* ---- the interpreter ---- */
 
-uint64_t reference_elements(const reference *r, uint32_t tensor) {
+uint64_t eval_reference_elements(const reference *r, uint32_t tensor) {
     uint64_t n = 1;
     for (uint32_t k = 0; k < r->p->tensors.at[tensor].rank; k++) {
         n *= (uint64_t)r->dim[tensor][k];
@@ -17,8 +17,8 @@ static base_value read_element(reference *r, const lang_node *n, lang_ref e) {
     bool inside = true;
     uint32_t count = n->flat ? 1 : t->rank;
     for (uint32_t k = 0; k < count; k++) {
-        int64_t i = reference_value(r, lang_operand(r->p, e, k)).i;
-        uint64_t extent = n->flat ? reference_elements(r, n->index) : (uint64_t)r->dim[n->index][k];
+        int64_t i = eval_reference_value(r, lang_operand(r->p, e, k)).i;
+        uint64_t extent = n->flat ? eval_reference_elements(r, n->index) : (uint64_t)r->dim[n->index][k];
         inside = inside && i >= 0 && (uint64_t)i < extent;
         element = element * extent + (uint64_t)i;
     }
@@ -26,7 +26,7 @@ static base_value read_element(reference *r, const lang_node *n, lang_ref e) {
         return r->contents[n->index][element];
     }
     if (n->has_fill) {
-        return reference_value(r, lang_operand(r->p, e, count));
+        return eval_reference_value(r, lang_operand(r->p, e, count));
     }
     r->failed = true;
     return (base_value){.u = 0};
@@ -122,8 +122,8 @@ static void reduce_from(reducing *s, uint32_t k) {
     reference *r = s->r;
     if (k == s->n->count - 3) {
         lang_ref guard = lang_operand(r->p, s->e, k);
-        if (guard == 0 || reference_value(r, guard).u != 0) {
-            base_value v = reference_value(r, lang_operand(r->p, s->e, k + 1));
+        if (guard == 0 || eval_reference_value(r, guard).u != 0) {
+            base_value v = eval_reference_value(r, lang_operand(r->p, s->e, k + 1));
             bool replace = !s->any && (s->n->code == LANG_FIRST || s->n->code == LANG_LAST);
             s->acc = replace ? v : fold((lang_reduction)s->n->code, (base_type)s->n->type, s->acc, v);
             s->any = true;
@@ -132,7 +132,7 @@ static void reduce_from(reducing *s, uint32_t k) {
     }
     lang_ref var = lang_operand(r->p, s->e, k);
     uint32_t number = lang_at(r->p, var)->index;
-    int64_t extent = reference_value(r, lang_operand(r->p, var, 0)).i, outer = r->var[number];
+    int64_t extent = eval_reference_value(r, lang_operand(r->p, var, 0)).i, outer = r->var[number];
     for (int64_t v = 0; v < extent && !r->failed; v++) {
         r->var[number] = v;
         reduce_from(s, k + 1);
@@ -140,7 +140,7 @@ static void reduce_from(reducing *s, uint32_t k) {
     r->var[number] = outer;
 }
 
-base_value reference_value(reference *r, lang_ref e) {
+base_value eval_reference_value(reference *r, lang_ref e) {
     const lang_node *n = lang_at(r->p, e);
     base_value args[3] = {{.u = 0}, {.u = 0}, {.u = 0}};
     if (r->failed || ++r->steps > r->limit) {
@@ -156,39 +156,40 @@ base_value reference_value(reference *r, lang_ref e) {
     case LANG_READ:
         return read_element(r, n, e);
     case LANG_WORD_:
-        args[0] = reference_value(r, lang_operand(r->p, e, 0));
+        args[0] = eval_reference_value(r, lang_operand(r->p, e, 0));
         if (n->code == LANG_IF) {
-            return reference_value(r, lang_operand(r->p, e, args[0].u != 0 ? 1 : 2));
+            return eval_reference_value(r, lang_operand(r->p, e, args[0].u != 0 ? 1 : 2));
         }
         if ((n->code == LANG_AND && args[0].u == 0) || (n->code == LANG_OR && args[0].u != 0)) {
             return args[0];
         }
         for (uint32_t k = 1; k < n->count; k++) {
-            args[k] = reference_value(r, lang_operand(r->p, e, k));
+            args[k] = eval_reference_value(r, lang_operand(r->p, e, k));
         }
-        return lang_word_value((lang_word)n->code, (base_type)n->type, (base_type)lang_at(r->p, lang_operand(r->p, e, 0))->type,
-                               args);
+        return lang_word_value((lang_word)n->code, (base_type)n->type,
+                               (base_type)lang_at(r->p, lang_operand(r->p, e, 0))->type, args);
     default:
         break;
     }
     reducing s = {.r = r, .e = e, .n = n, .acc = identity((lang_reduction)n->code, (base_type)n->type)};
     reduce_from(&s, 0);
     lang_ref otherwise = lang_operand(r->p, e, n->count - 1);
-    return !s.any && otherwise != 0 ? reference_value(r, otherwise) : s.acc;
+    return !s.any && otherwise != 0 ? eval_reference_value(r, otherwise) : s.acc;
 }
 
 static void start_stage(reference *r, const lang_stage *s) {
     const lang_tensor *t = &r->p->tensors.at[s->tensor];
     for (uint32_t k = 0; k < t->rank; k++) {
-        r->dim[s->tensor][k] = t->extent[k] != 0 ? reference_value(r, t->extent[k]).i : t->dim[k];
+        r->dim[s->tensor][k] = t->extent[k] != 0 ? eval_reference_value(r, t->extent[k]).i : t->dim[k];
         r->failed = r->failed || r->dim[s->tensor][k] < 0 || r->dim[s->tensor][k] > t->dim[k];
     }
-    r->contents[s->tensor] = base_alloc(r->arena, r->failed ? 1 : (size_t)reference_elements(r, s->tensor) + 1, sizeof(base_value));
+    r->contents[s->tensor] =
+        base_alloc(r->arena, r->failed ? 1 : (size_t)eval_reference_elements(r, s->tensor) + 1, sizeof(base_value));
 }
 
 /* All elements, or those whose rec variable is t. */
 static void run_elements(reference *r, const lang_stage *s, int64_t t) {
-    uint64_t n = reference_elements(r, s->tensor);
+    uint64_t n = eval_reference_elements(r, s->tensor);
     for (uint64_t e = 0; e < n && !r->failed; e++) {
         uint64_t rest = e;
         for (uint32_t k = s->rank; k-- > 0;) {
@@ -196,12 +197,12 @@ static void run_elements(reference *r, const lang_stage *s, int64_t t) {
             rest /= (uint64_t)r->dim[s->tensor][k];
         }
         if (t < 0 || r->var[s->rec_var] == t) {
-            r->contents[s->tensor][e] = reference_value(r, s->body);
+            r->contents[s->tensor][e] = eval_reference_value(r, s->body);
         }
     }
 }
 
-void reference_run(reference *r, base_arena *arena, const lang_program *p, const void *const *inputs) {
+void eval_reference_run(reference *r, base_arena *arena, const lang_program *p, const void *const *inputs) {
     r->p = p;
     r->arena = arena;
     r->contents = base_alloc(arena, p->tensors.n, sizeof *r->contents);
@@ -213,7 +214,7 @@ void reference_run(reference *r, base_arena *arena, const lang_program *p, const
         if (tensor->kind == LANG_STAGE || data == NULL) {
             continue;
         }
-        uint64_t n = reference_elements(r, t);
+        uint64_t n = eval_reference_elements(r, t);
         r->contents[t] = base_alloc(arena, (size_t)n + 1, sizeof(base_value));
         for (uint64_t e = 0; e < n; e++) {
             r->contents[t][e] = base_load(tensor->type, data, e);
@@ -241,7 +242,7 @@ void reference_run(reference *r, base_arena *arena, const lang_program *p, const
     }
 }
 
-bool reference_same(base_type t, base_value a, base_value b) {
+bool eval_reference_same(base_type t, base_value a, base_value b) {
     if (base_type_is_float(t)) {
         return isnan(a.f) ? isnan(b.f) : a.f == b.f && signbit(a.f) == signbit(b.f);
     }
@@ -270,31 +271,35 @@ int eval_tear_down(void **state) {
 
 /* ---- random values (xorshift64*) ---- */
 
-uint64_t random_bits(eval_random *r) {
+uint64_t eval_random_bits(eval_random *r) {
     r->state ^= r->state >> 12;
     r->state ^= r->state << 25;
     r->state ^= r->state >> 27;
     return r->state * UINT64_C(2685821657736338717);
 }
 
-uint64_t random_below(eval_random *r, uint64_t n) { return (random_bits(r) >> 16) % n; }
+uint64_t eval_random_below(eval_random *r, uint64_t n) {
+    return (eval_random_bits(r) >> 16) % n;
+}
 
-base_value random_value(eval_random *r, base_type t) {
+base_value eval_random_value(eval_random *r, base_type t) {
     static const double special[] = {0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -3.5, 1e30, -1e-30, 6.0, HUGE_VAL, -HUGE_VAL};
     base_value v;
-    v.u = random_bits(r);
+    v.u = eval_random_bits(r);
     if (base_type_is_float(t)) {
-        uint64_t kind = random_below(r, 8);
-        v.f = kind == 0 ? special[random_below(r, 12)] : kind == 1 ? (double)NAN : ((double)(v.u >> 40) - 8388608.0) / 65536.0;
-    } else if (random_below(r, 3) != 0) {
-        v.i = (int64_t)random_below(r, 11) - 5;
+        uint64_t kind = eval_random_below(r, 8);
+        v.f = kind == 0   ? special[eval_random_below(r, 12)]
+              : kind == 1 ? (double)NAN
+                          : ((double)(v.u >> 40) - 8388608.0) / 65536.0;
+    } else if (eval_random_below(r, 3) != 0) {
+        v.i = (int64_t)eval_random_below(r, 11) - 5;
     }
     return lang_wrap(t, v);
 }
 
 /* ---- building ---- */
 
-uint32_t add_input(lang_program *p, const char *name, base_type t, uint32_t rank, const int64_t *dim) {
+uint32_t eval_add_input(lang_program *p, const char *name, base_type t, uint32_t rank, const int64_t *dim) {
     lang_tensor tensor = {.name = name, .type = t, .rank = rank, .kind = LANG_INPUT, .input = (uint32_t)p->inputs.n};
     memcpy(tensor.dim, dim, rank * sizeof *dim);
     uint32_t id = lang_tensor_add(p, &tensor);
@@ -302,11 +307,12 @@ uint32_t add_input(lang_program *p, const char *name, base_type t, uint32_t rank
     return id;
 }
 
-lang_ref const_var(lang_program *p, uint32_t number, int64_t extent) {
+lang_ref eval_const_var(lang_program *p, uint32_t number, int64_t extent) {
     return lang_var(p, number, lang_int(p, BASE_I64, extent));
 }
 
-uint32_t add_stage(lang_program *p, const char *name, base_type t, uint32_t rank, const int64_t *dim, lang_ref body) {
+uint32_t eval_add_stage(lang_program *p, const char *name, base_type t, uint32_t rank, const int64_t *dim,
+                        lang_ref body) {
     lang_tensor tensor = {.name = name, .type = t, .rank = rank, .kind = LANG_STAGE, .stage = (uint32_t)p->stages.n};
     memcpy(tensor.dim, dim, rank * sizeof *dim);
     uint32_t id = lang_tensor_add(p, &tensor);
@@ -316,8 +322,12 @@ uint32_t add_stage(lang_program *p, const char *name, base_type t, uint32_t rank
         vars[k].bound = k < rank ? dim[k] : 0;
         vars[k].extent = k < rank ? lang_int(p, BASE_I64, dim[k]) : 0;
     }
-    *BASE_PUSH(p->arena, &p->stages) =
-        (lang_stage){.tensor = id, .rank = rank, .var_count = LANG_MAX_VARS, .vars = vars, .body = body, .rec = -1,
-                     .place = {.file = "test.op", .line = 7, .column = 3}};
+    *BASE_PUSH(p->arena, &p->stages) = (lang_stage){.tensor = id,
+                                                    .rank = rank,
+                                                    .var_count = LANG_MAX_VARS,
+                                                    .vars = vars,
+                                                    .body = body,
+                                                    .rec = -1,
+                                                    .place = {.file = "test.op", .line = 7, .column = 3}};
     return id;
 }

@@ -16,21 +16,29 @@ typedef struct generator {
     bool unsafe; /* reads without fill may leave their tensor */
 } generator;
 
-static const base_type types[] = {BASE_I32, BASE_F32, BASE_I64, BASE_I8,  BASE_U8,  BASE_F64, BASE_I16, BASE_U32, BASE_BOOL,
-                                  BASE_F16, BASE_U64, BASE_I4,  BASE_U16, BASE_BF16, BASE_U4, BASE_I2, BASE_U2,
-                                  BASE_F8E4M3FN, BASE_F8E5M2, BASE_F4E2M1};
+static const base_type types[] = {BASE_I32, BASE_F32,  BASE_I64, BASE_I8,       BASE_U8,     BASE_F64,   BASE_I16,
+                                  BASE_U32, BASE_BOOL, BASE_F16, BASE_U64,      BASE_I4,     BASE_U16,   BASE_BF16,
+                                  BASE_U4,  BASE_I2,   BASE_U2,  BASE_F8E4M3FN, BASE_F8E5M2, BASE_F4E2M1};
 enum { TYPES = sizeof types / sizeof types[0] };
 
-static uint64_t below(generator *g, uint64_t n) { return random_below(&g->rnd, n); }
+static uint64_t below(generator *g, uint64_t n) {
+    return eval_random_below(&g->rnd, n);
+}
 
 /* Mostly the first few types. */
-static base_type any_type(generator *g) { return types[below(g, below(g, 3) == 0 ? TYPES : 8)]; }
+static base_type any_type(generator *g) {
+    return types[below(g, below(g, 3) == 0 ? TYPES : 8)];
+}
 
 static lang_ref expression(generator *g, base_type t, int depth);
 
-static lang_ref i64(generator *g, int64_t v) { return lang_int(g->p, BASE_I64, v); }
+static lang_ref i64(generator *g, int64_t v) {
+    return lang_int(g->p, BASE_I64, v);
+}
 
-static lang_ref op2(generator *g, lang_word w, lang_ref a, lang_ref b) { return lang_apply2(g->p, w, BASE_I64, a, b); }
+static lang_ref op2(generator *g, lang_word w, lang_ref a, lang_ref b) {
+    return lang_apply2(g->p, w, BASE_I64, a, b);
+}
 
 static lang_ref index_expression(generator *g, int64_t extent, int depth) {
     lang_ref v = g->var_count > 0 ? g->vars[below(g, g->var_count)] : i64(g, (int64_t)below(g, 4));
@@ -95,12 +103,14 @@ static lang_ref condition(generator *g, int depth) {
     case 3:
     case 4: {
         static const lang_word words[] = {LANG_LT, LANG_LE, LANG_EQ};
-        return lang_apply2(g->p, words[below(g, 3)], BASE_BOOL, index_expression(g, 5, depth - 1), index_expression(g, 5, 0));
+        return lang_apply2(g->p, words[below(g, 3)], BASE_BOOL, index_expression(g, 5, depth - 1),
+                           index_expression(g, 5, 0));
     }
     default: {
         static const lang_word words[] = {LANG_LT, LANG_LE, LANG_EQ};
         base_type t = any_type(g);
-        return lang_apply2(g->p, words[below(g, 3)], BASE_BOOL, expression(g, t, depth - 1), expression(g, t, depth - 1));
+        return lang_apply2(g->p, words[below(g, 3)], BASE_BOOL, expression(g, t, depth - 1),
+                           expression(g, t, depth - 1));
     }
     }
 }
@@ -113,7 +123,7 @@ static lang_ref reduction(generator *g, base_type t, int depth) {
         op = below(g, 2) == 0 ? LANG_FIRST : LANG_LAST;
     }
     if (g->next_var + n > 40) {
-        return lang_const(g->p, t, random_value(&g->rnd, t));
+        return lang_const(g->p, t, eval_random_value(&g->rnd, t));
     }
     for (uint32_t k = 0; k < n; k++) {
         lang_ref extent;
@@ -146,10 +156,12 @@ static lang_ref reduction(generator *g, base_type t, int depth) {
 static lang_ref word(generator *g, base_type t, int depth) {
     static const lang_word numeric[] = {LANG_ADD, LANG_SUB, LANG_MUL, LANG_DIV, LANG_MOD, LANG_MIN, LANG_MAX, LANG_POW};
     static const lang_word integer[] = {LANG_TDIV, LANG_TREM, LANG_BITAND, LANG_BITOR, LANG_BITXOR, LANG_SHL, LANG_SHR};
-    static const lang_word real[] = {LANG_FLOOR, LANG_CEIL, LANG_TRUNC, LANG_RNE, LANG_RHA, LANG_SQRT, LANG_EXP, LANG_TANH, LANG_RSQRT};
+    static const lang_word real[] = {LANG_FLOOR, LANG_CEIL, LANG_TRUNC, LANG_RNE,  LANG_RHA,
+                                     LANG_SQRT,  LANG_EXP,  LANG_TANH,  LANG_RSQRT};
     uint64_t kind = below(g, 10);
     if (kind < 5) {
-        return lang_apply2(g->p, numeric[below(g, kind == 0 ? 8 : 3)], t, expression(g, t, depth - 1), expression(g, t, depth - 1));
+        return lang_apply2(g->p, numeric[below(g, kind == 0 ? 8 : 3)], t, expression(g, t, depth - 1),
+                           expression(g, t, depth - 1));
     }
     if (kind == 5) {
         return lang_apply1(g->p, below(g, 2) == 0 ? LANG_NEG : LANG_ABS, t, expression(g, t, depth - 1));
@@ -173,7 +185,7 @@ static lang_ref expression(generator *g, base_type t, int depth) {
         if (t == BASE_I64 && g->var_count > 0 && below(g, 2) == 0) {
             return g->vars[below(g, g->var_count)];
         }
-        return lang_const(g->p, t, random_value(&g->rnd, t));
+        return lang_const(g->p, t, eval_random_value(&g->rnd, t));
     }
     switch (below(g, 7)) {
     case 0:
@@ -185,8 +197,9 @@ static lang_ref expression(generator *g, base_type t, int depth) {
         return from == t ? r : lang_apply1(g->p, LANG_CAST, t, r);
     }
     case 3:
-        return lang_apply(g->p, LANG_IF, t,
-                          (lang_ref[]){condition(g, depth - 1), expression(g, t, depth - 1), expression(g, t, depth - 1)}, 3);
+        return lang_apply(
+            g->p, LANG_IF, t,
+            (lang_ref[]){condition(g, depth - 1), expression(g, t, depth - 1), expression(g, t, depth - 1)}, 3);
     case 4:
         return reduction(g, t, depth);
     default:
@@ -221,7 +234,7 @@ static void *random_contents(generator *g, const lang_tensor *t) {
     assert_true(base_type_bytes(t->type, n, &bytes));
     void *data = base_alloc(g->arena, (size_t)bytes + 8, 1);
     for (uint64_t e = 0; e < n; e++) {
-        base_store(t->type, data, e, random_value(&g->rnd, t->type));
+        base_store(t->type, data, e, eval_random_value(&g->rnd, t->type));
     }
     return data;
 }
@@ -234,7 +247,7 @@ static void one_program(base_arena *arena, base_memory *memory, uint64_t seed, b
     g.p = lang_program_new(arena, "random");
     for (uint32_t k = 0; k < 3; k++) {
         uint32_t rank = random_shape(&g, dim, 1000);
-        g.tensors[g.tensor_count++] = add_input(g.p, "X", any_type(&g), rank, dim);
+        g.tensors[g.tensor_count++] = eval_add_input(g.p, "X", any_type(&g), rank, dim);
         inputs[k] = random_contents(&g, &g.p->tensors.at[g.tensors[k]]);
     }
     uint32_t stages = 1 + (uint32_t)below(&g, 3);
@@ -244,18 +257,18 @@ static void one_program(base_arena *arena, base_memory *memory, uint64_t seed, b
         g.var_count = rank;
         g.next_var = rank;
         for (uint32_t i = 0; i < rank; i++) {
-            g.vars[i] = const_var(g.p, i, dim[i]);
+            g.vars[i] = eval_const_var(g.p, i, dim[i]);
         }
         lang_ref body = expression(&g, t, 5);
         if (body == 0) {
             return;
         }
-        uint32_t id = add_stage(g.p, "Y", t, rank, dim, body);
+        uint32_t id = eval_add_stage(g.p, "Y", t, rank, dim, body);
         g.tensors[g.tensor_count++] = id;
         *BASE_PUSH(arena, &g.p->outputs) = id;
     }
     reference r = {.limit = 3000000};
-    reference_run(&r, arena, g.p, inputs);
+    eval_reference_run(&r, arena, g.p, inputs);
     if (r.limit_hit) {
         return;
     }
@@ -287,13 +300,14 @@ static void one_program(base_arena *arena, base_memory *memory, uint64_t seed, b
     for (uint32_t k = 0; k < stages; k++) {
         uint32_t id = g.p->outputs.at[k];
         base_type t = g.p->tensors.at[id].type;
-        for (uint64_t e = 0; e < reference_elements(&r, id); e++) {
+        for (uint64_t e = 0; e < eval_reference_elements(&r, id); e++) {
             base_value got = base_load(t, results[k].data, e), want = r.contents[id][e];
-            if (!reference_same(t, got, want)) {
+            if (!eval_reference_same(t, got, want)) {
                 base_text text = {.arena = arena};
                 lang_print(&text, g.p);
-                fail_msg("seed %llu: output %u element %llu: %llx (%g), want %llx (%g)\n%s", (unsigned long long)seed, k,
-                         (unsigned long long)e, (unsigned long long)got.u, got.f, (unsigned long long)want.u, want.f, text.at);
+                fail_msg("seed %llu: output %u element %llu: %llx (%g), want %llx (%g)\n%s", (unsigned long long)seed,
+                         k, (unsigned long long)e, (unsigned long long)got.u, got.f, (unsigned long long)want.u, want.f,
+                         text.at);
             }
         }
     }

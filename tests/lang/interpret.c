@@ -35,15 +35,12 @@ size_t interpret_bytes(const lang_tensor *t) {
 
 /* ---- the interpreter ---- */
 
-static void key_of(const interpreter *x, const lang_node *n, uint64_t *key) {
-    assert(n->free >> INTERPRET_VARS == 0);
-    key[0] = key[1] = 0;
+static uint64_t key_of(const interpreter *x, const lang_node *n) {
+    uint64_t key = 0;
     for (uint32_t k = 0; k < INTERPRET_VARS; k++) {
-        if ((n->free >> k & 1) != 0) {
-            assert(x->value[k] < 16);
-            key[k / 16] |= (uint64_t)x->value[k] << (k % 16 * 4);
-        }
+        key |= (n->free >> k & 1) != 0 ? (uint64_t)x->value[k] << (8 * k) : 0;
     }
+    return key;
 }
 
 static base_value read_value(interpreter *x, lang_ref e, const lang_node *n) {
@@ -152,15 +149,14 @@ static base_value reduce_value(interpreter *x, lang_ref e, const lang_node *n) {
 base_value interpret_node(interpreter *x, lang_ref e) {
     const lang_node *n = lang_at(x->p, e);
     base_value v = {0};
-    uint64_t key[2];
+    uint64_t key = key_of(x, n);
     if (n->kind == LANG_CONST) {
         return n->value;
     }
     if (n->kind == LANG_VAR) {
         return (base_value){.i = x->value[n->index]};
     }
-    key_of(x, n, key);
-    if (x->memo[e].set && memcmp(x->memo[e].key, key, sizeof key) == 0) {
+    if (x->memo[e].set && x->memo[e].key == key) {
         return x->memo[e].value;
     }
     bool before = x->failed;
@@ -170,7 +166,7 @@ base_value interpret_node(interpreter *x, lang_ref e) {
                                 : reduce_value(x, e, n);
     if (!x->failed) {
         x->memo[e].set = true;
-        memcpy(x->memo[e].key, key, sizeof key);
+        x->memo[e].key = key;
         x->memo[e].value = v;
     }
     x->failed = x->failed || before;

@@ -1,0 +1,220 @@
+/* test_nests.c - definitions of every shape of nest, emitted raw and simplified, compared with the evaluator.
+ * ctest: timeout=600
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "targets/c/module.h"
+
+enum { MAX_ARGUMENTS = 4, MAX_CASES = 200 };
+
+typedef struct input {
+    base_type type;    /* NONE: absent */
+    const char *dims;  /* "2,3,4" */
+    int constant;      /* contents known at compile time */
+    int64_t low, high; /* of random integers; both 0: the whole range */
+} input;
+
+typedef struct nest {
+    const char *text; /* op t */
+    base_type out;
+    input in[MAX_ARGUMENTS];
+} nest;
+
+/* clang-format off */
+static const nest nests[] = {
+    {"op t in A[I..] B[J..] let O.. = bc(I.., J..) Y[o..<O..] = A[~o..] * B[~o..] + A[~o..]", BASE_I32, {{BASE_I32, "3,1,5", 0, 0, 0}, {BASE_I32, "4,5", 0, 0, 0}}},
+    {"op t in A[I..] B[J..] let O.. = bc(I.., J..) Y[o..<O..] = A[~o..] - B[~o..]", BASE_U8, {{BASE_U8, "3,4", 0, 0, 0}, {BASE_U8, "3,4", 1, 0, 0}}},
+    {"op t in A[N,M] Y[i<N+3,j<M+2] = A[i-1,j-2]?(i8(7))", BASE_I8, {{BASE_I8, "3,4", 0, 0, 0}}},
+    {"op t in A[N,M] Y[i<N,j<M] = A[N-1-i,(j*3+1)%M]", BASE_I16, {{BASE_I16, "3,5", 0, 0, 0}}},
+    {"op t in A[N,M] Y[j<M] = sum:i32[i<N] i32(A[i,j])", BASE_I32, {{BASE_I8, "7,5", 0, 0, 0}}},
+    {"op t in A[N,M] Y[j<M] = sum:i32[i<N | A[i,j] > i8(3)] i32(A[i,j])", BASE_I32, {{BASE_I8, "7,5", 0, 0, 0}}},
+    {"op t in A[N,M] Y[j<M] = prod:i16[i<N] i16(A[i,j])", BASE_I16, {{BASE_I8, "7,5", 0, 0, 0}}},
+    {"op t in A[N,M] Y[j<M] = max[i<N | i%2 == 1] A[i,j] else i8(5)", BASE_I8, {{BASE_I8, "1,5", 0, 0, 0}}},
+    {"op t in A[N,M] Y:i64[i<N] = first[j<M | A[i,j] == max[k<M] A[i,k]] j else 0-1", BASE_I64, {{BASE_I8, "6,9", 0, -3, 3}}},
+    {"op t in A[N,M] Y:i64[i<N] = last[j<M | A[i,j] > i8(2)] j else 0-1", BASE_I64, {{BASE_I8, "6,9", 0, -3, 3}}},
+    {"op t in A[N,M] Y:i64[i<N] = first[j<M,k<M | A[i,j] + A[i,k] == i8(3)] (j*100+k) else if(N>2, sum[j<M] i64(A[i,j]), 0)", BASE_I64, {{BASE_I8, "6,9", 0, -3, 3}}},
+    {"op t in A[N,M] Y:bool[i<N] = any[j<M] (A[i,j] == i8(3))", BASE_BOOL, {{BASE_I8, "6,4", 0, -3, 3}}},
+    {"op t in A[N,M] Y:bool[i<N] = all[j<M | j>0] (A[i,j] < i8(3))", BASE_BOOL, {{BASE_I8, "6,4", 0, -3, 3}}},
+    {"op t in X[H,V,C] W[O,3,3,C] Y[y<H,x<V,o<O] = sum:i32[i<3,j<3,c<C] ((i32(X[y+i-1,x+j-1,c]?(i8(-5))) + 5) * i32(W[o,i,j,c]))", BASE_I32, {{BASE_I8, "5,6,3", 0, 0, 0}, {BASE_I8, "4,3,3,3", 1, 0, 0}}},
+    {"op t in X[H,V,C] W[O,3,3,C] Y[y<(H+1)/2,x<(V+1)/2,o<O] = sum:i32[i<3,j<3,c<C] (i32(X[2*y+2*i-2,2*x+2*j-2,c]?(i8(-5))) * i32(W[o,i,j,c]))", BASE_I32, {{BASE_I8, "5,6,3", 0, 0, 0}, {BASE_I8, "4,3,3,3", 1, 0, 0}}},
+    {"op t in X[H,V,C] Y[y<H,x<V,c<C] = max[i<3,j<3 | 0 <= y+i-1 < H && 0 <= x+j-1 < V] X[y+i-1,x+j-1,c]", BASE_I8, {{BASE_I8, "5,6,3", 0, 0, 0}}},
+    {"op t in X[H,V,C] Y[y<H,x<V,c<C] = { s = sum:i32[i<3,j<3 | 0 <= y+i-1 < H && 0 <= x+j-1 < V] i32(X[y+i-1,x+j-1,c]); k = sum:i32[i<3,j<3 | 0 <= y+i-1 < H && 0 <= x+j-1 < V] 1; if(s > 0, tdiv(s + tdiv(k,2), k), tdiv(s - tdiv(k,2), k)) }", BASE_I32, {{BASE_I8, "5,6,3", 0, 0, 0}}},
+    {"op t in X[N,C] K[M] Y[m<M,c<C] = X[i64(K[m]),c]", BASE_I16, {{BASE_I16, "7,3", 0, 0, 0}, {BASE_I32, "5", 0, 0, 6}}},
+    {"op t in X[N,C] K[M] Y[m<M,c<C] = X[i64(K[m]),c]?(i16(9))", BASE_I16, {{BASE_I16, "7,3", 0, 0, 0}, {BASE_I32, "5", 0, -9, 9}}},
+    {"op t in X[N,C] K[M] Y[m<M,c<C] = if(0 <= i64(K[m]) && i64(K[m]) < N, X[i64(K[m]),c], i16(4))", BASE_I16, {{BASE_I16, "7,3", 0, 0, 0}, {BASE_I32, "5", 0, -9, 9}}},
+    {"op t in X[N,C] K[M] Y[m<M,c<C] = if(K[m] < 0 || X[i64(K[m]),c] > i16(0), sum:i16[n<N] X[n,c], i16(4))", BASE_I16, {{BASE_I16, "7,3", 0, 0, 0}, {BASE_I32, "5", 0, -5, 6}}},
+    {"op t in X[N] U[M] K[M] Y[n<N] = last[m<M | i64(K[m]) == n] U[m] else X[n]", BASE_I8, {{BASE_I8, "9", 0, 0, 0}, {BASE_I8, "6", 0, 0, 0}, {BASE_I32, "6", 0, 0, 8}}},
+    {"op t in X[N,M] Y[n<N,m<M] = sum:i32[j<M | j <= m] i32(X[n,j])", BASE_I32, {{BASE_I8, "3,7", 0, 0, 0}}},
+    {"op t in X[T,B] rec t<T | S:i32[t,b<B] = (S[t-1,b]?0) * 3 + i32(X[t,b]) | Y[t,b<B] = S[t,b] - sum:i32[u<T | u < t] S[u,b]", BASE_I32, {{BASE_I8, "6,4", 0, 0, 0}}},
+    {"op t in X[N] CNT:i64[] = sum:i64[n<N | X[n] > i8(0)] 1 Y:i32[n<N] = (sum:i32[k<CNT[]] i32(k)) + i32(X[n])", BASE_I32, {{BASE_I8, "6", 0, 0, 0}}},
+    {"op t in X[N,M] Y[i<N*M] = X.[N*M-1-i]", BASE_I8, {{BASE_I8, "3,5", 0, 0, 0}}},
+    {"op t in X[N,M] Y[i<N,j<M] = X[i,j] * i4(3) + X[i,M-1-j]", BASE_I4, {{BASE_I4, "3,5", 0, 0, 0}}},
+    {"op t in X[N,M] Y[i<N,j<M] = X[i,j] / u2(2)", BASE_U2, {{BASE_U2, "3,5", 0, 0, 0}}},
+    {"op t in X[N,M] Y[i<N,j<M] = f16(f32(X[i,j]) * f32(X[i,M-1-j]))", BASE_F16, {{BASE_F16, "3,5", 0, 0, 0}}},
+    {"op t in X[N,M] Y[i<M,j<N] = X[j,i]", BASE_BF16, {{BASE_BF16, "3,5", 0, 0, 0}}},
+    {"op t in X[N,M] E[i<N,j<M] = exp(X[i,j] - max[k<M] X[i,k]) S[i<N] = sum[j<M] E[i,j] Y[i<N,j<M] = E[i,j] / S[i]", BASE_F32, {{BASE_F32, "4,9", 0, 0, 0}}},
+    {"op t in X[N,M] R[i<N] = rsqrt((sum:f32[k<M] (X[i,k]*X[i,k])) / f32(M) + f32(1e-5)) Y[i<N,j<M] = X[i,j] * R[i]", BASE_F32, {{BASE_F32, "4,9", 0, 0, 0}}},
+    {"op t in X[N,M] Y[i<N,j<M] = rdivpot(srdhm(X[i,j], i32(1518500250)), i32(7)) + i32(clz(X[i,j])) + shr(X[i,j], i32(3))", BASE_I32, {{BASE_I32, "4,9", 0, 0, 0}}},
+    {"op t in X[N,O] M[O] S[O] Y[i<N,o<O] = i8(min(max(rdivpot(srdhm(X[i,o], M[o]), S[o]) + 3, -128), 127))", BASE_I8, {{BASE_I32, "40,9", 0, 0, 0}, {BASE_I32, "9", 1, 1073741824, 2147483647}, {BASE_I32, "9", 1, 1, 12}}},
+    {"op t in X[N,O] M[O] S[O] Y[i<N,o<O] = rdivpot(srdhm(i32(X[i,o]) * 65536, M[o]), S[o]) + rdivpot(srdhm(i32(X[i,o]), M[o]), S[o] - 1)", BASE_I32, {{BASE_I8, "40,9", 0, 0, 0}, {BASE_I32, "9", 1, 1073741824, 1073741830}, {BASE_I32, "9", 1, 1, 9}}},
+    {"op t in X[N,M] Y[i<N,j<M] = X[i,j] % i64(7) + X[i,j] / i64(3) - tdiv(X[i,j], i64(5)) + trem(X[i,j], X[i,0])", BASE_I64, {{BASE_I64, "4,9", 0, 0, 0}}},
+    {"op t in X[N,M] Y:i64[i<N,j<M] = (i*j - 5) / 3 + (i - j) % 4 + abs(i - j) * min(i, j)", BASE_I64, {{BASE_I8, "4,9", 0, 0, 0}}},
+    {"op t in X[N,M] Y[i<N,j<M] = sum:i32[k<3 | i*2+k-1 < N] { a = i32(X[i,j]); if(a > i32(k)*20, sum:i32[l<M | l != j] i32(X[i,l]), a) }", BASE_I32, {{BASE_I8, "5,4", 0, 0, 0}}},
+    {"op t in X[] Y[i<5] = X[] + i8(i)", BASE_I8, {{BASE_I8, "", 0, 0, 0}}},
+    {"op t in X[N] Y[] = sum:i64[n<N] i64(X[n])", BASE_I64, {{BASE_U32, "9", 0, 0, 0}}},
+    {"op t in X[N] Y[n<N] = u64(X[n]) * u64(0xfffffffffff) + (X[n]?u64(0))", BASE_U64, {{BASE_U64, "9", 0, 0, 0}}},
+    {"op t in X[N] Y[n<N,m<1,k<N] = if(n < k && k % 2 == 0, X[n], max(X[k], i8(2)))", BASE_I8, {{BASE_I8, "6", 0, 0, 0}}},
+};
+/* clang-format on */
+
+static uint64_t seed = 12345;
+
+static uint64_t next(void) {
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return seed >> 17;
+}
+
+static void *random_contents(base_arena *arena, const input *x, uint64_t n) {
+    void *data = base_alloc(arena, n + 1, 8);
+    for (uint64_t k = 0; k < n; k++) {
+        base_value v = {.u = next() ^ next() << 31};
+        if (base_type_is_float(x->type)) {
+            v.f = base_round_to(x->type, (double)(next() % 2001) / 500.0 - 2.0);
+        } else if (x->low != 0 || x->high != 0) {
+            v.i = x->low + (int64_t)(next() % (uint64_t)(x->high - x->low + 1));
+        } else if (next() % 4 == 0) { /* extremes */
+            int64_t lo;
+            uint64_t hi;
+            base_type_range(x->type, &lo, &hi);
+            v.u = next() % 2 == 0 ? (uint64_t)lo : hi;
+        }
+        base_store(x->type, data, k, base_type_is_float(x->type) ? v : lang_wrap(x->type, v));
+    }
+    return data;
+}
+
+static uint32_t parse_dims(const char *s, int64_t *dim) {
+    uint32_t n = 0;
+    for (; *s != 0; s += *s == ',') {
+        char *end;
+        dim[n++] = strtoll(s, &end, 10);
+        s = end;
+    }
+    return n;
+}
+
+typedef struct instance {
+    const nest *nest;
+    lang_program *program; /* raw */
+    const void *inputs[MAX_ARGUMENTS];
+    size_t output[2]; /* in the module: of the raw and of the simplified program */
+} instance;
+
+static void fail_with(base_arena *arena, const base_diags *d, const nest *x) {
+    base_text text = {.arena = arena};
+    base_diag_print(&text, &d->list.at[0], false);
+    fail_msg("%s\n%s", x->text, text.at);
+}
+
+static lang_program *instantiate(base_arena *arena, base_diags *d, const nest *x, const void **inputs) {
+    lang_library *lib = lang_library_new(arena);
+    lang_argument in[MAX_ARGUMENTS] = {{0}}, out = {.present = true, .type = x->out};
+    size_t n = 0;
+    if (lang_parse(lib, "test.op", x->text, strlen(x->text), d) != BASE_OK) {
+        fail_with(arena, d, x);
+    }
+    for (; n < MAX_ARGUMENTS && x->in[n].type != BASE_NONE; n++) {
+        int64_t dim[8];
+        uint64_t elements;
+        in[n] = (lang_argument){.present = true, .type = x->in[n].type};
+        in[n].shape = ir_shape_of(parse_dims(x->in[n].dims, dim), dim);
+        assert_true(ir_shape_elements(&in[n].shape, &elements));
+        inputs[n] = random_contents(arena, &x->in[n], elements);
+        in[n].data = x->in[n].constant ? inputs[n] : NULL;
+    }
+    lang_call call = {.op = "t", .inputs = in, .input_count = n, .outputs = &out, .output_count = 1};
+    lang_program *p = NULL;
+    if (lang_instantiate(arena, lib, &call, &p, d) != BASE_OK) {
+        fail_with(arena, d, x);
+    }
+    return p;
+}
+
+static void compare(test_module *m, const instance *x, size_t which) {
+    base_arena *arena = m->arena;
+    const lang_tensor *t = &x->program->tensors.at[x->program->outputs.at[0]];
+    lang_result want = {.data = base_alloc(arena, test_bytes(t) + 1, 1)};
+    lang_code *code = lang_compile(arena, x->program, LANG_EVAL_EXACT, &m->diags);
+    assert_non_null(code);
+    assert_int_equal(lang_run(code, arena, x->inputs, &want, &m->diags), BASE_OK);
+    const void *got = m->outputs.at[x->output[which]];
+    for (uint64_t k = 0; k < test_elements(t); k++) {
+        base_value a = base_load(t->type, got, k), b = base_load(t->type, want.data, k);
+        bool same = a.u == b.u;
+        if (t->type == BASE_F32) {
+            same = fabs(a.f - b.f) <= 1e-5 * fabs(b.f) + 1e-6;
+        }
+        if (!same) {
+            fail_msg("%s\n%s: element %llu: got %lld (%g), want %lld (%g)", x->nest->text,
+                     which == 0 ? "raw" : "simplified", (unsigned long long)k, (long long)a.i, a.f, (long long)b.i,
+                     b.f);
+        }
+    }
+}
+
+static void run(bool vector, const char *compiler) {
+    test_module m;
+    instance list[MAX_CASES];
+    size_t n = sizeof nests / sizeof nests[0];
+    test_module_init(&m, vector);
+    for (size_t k = 0; k < n; k++) {
+        list[k] = (instance){.nest = &nests[k]};
+        list[k].program = instantiate(m.arena, &m.diags, &nests[k], list[k].inputs);
+        list[k].output[0] = test_module_add(&m, list[k].program, list[k].inputs, NULL);
+        list[k].output[1] = test_module_add(&m, lang_simplify(m.arena, list[k].program), list[k].inputs, NULL);
+    }
+    test_module_emit(&m, NULL);
+    assert_int_equal(test_module_run(&m, compiler), 0);
+    for (size_t k = 0; k < n; k++) {
+        compare(&m, &list[k], 0);
+        compare(&m, &list[k], 1);
+    }
+    test_module_free(&m);
+}
+
+static void nests_as_the_evaluator(void **state) {
+    (void)state;
+    run(true, "gcc -std=c99 -O0 -fsanitize=undefined,address -fno-sanitize-recover=all");
+    run(false, "gcc -std=c99 -O3 -march=native");
+}
+
+/* An index from data that leaves the tensor ends the run with a status: the driver returns 12. */
+static void index_out_of_range_ends_the_run(void **state) {
+    (void)state;
+    static const nest bad = {"op t in X[N,C] K[M] Y[m<M,c<C] = X[i64(K[m]),c]",
+                             BASE_I16,
+                             {{BASE_I16, "7,3", 0, 0, 0}, {BASE_I32, "5", 0, 7, 9}}};
+    test_module m;
+    const void *inputs[MAX_ARGUMENTS];
+    test_module_init(&m, true);
+    (void)test_module_add(&m, instantiate(m.arena, &m.diags, &bad, inputs), inputs, NULL);
+    m.inputs.at[1] = inputs[1];
+    test_module_emit(&m, NULL);
+    assert_int_equal(test_module_run(&m, "gcc -std=c99 -O1 -fsanitize=address"), 12);
+    test_module_free(&m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nests_as_the_evaluator),
+        cmocka_unit_test(index_out_of_range_ends_the_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -53,25 +53,31 @@ bool lang_x_enter(lang_inst *in, const lang_expr *e, const lang_fn_decl *fn, int
         lang_i_fail(in, e->pos, "more than %u fns inside one another", LANG_MAX_FNS);
         return false;
     }
+    /* All arguments before the first binding: they are the caller's, and must not see the callee's names. */
+    lang_pack *lists = BASE_NEWS(in->arena, lang_pack, fn->param_count + 1);
     for (uint32_t k = 0; k < fn->param_count; k++) {
-        lang_pack list = {0};
         bool ok = true;
         if (!values) {
             int n = fn->params[k].pack ? lang_x_length(in, e->args[k]) : 0;
-            if (n == LANG_BAD_PACK) return false;
-            lang_i_bind_length(in, fn->params[k].name, n == LANG_NO_PACK ? 1u : (uint32_t)n);
-            in->env.at[in->env.n - 1].pack = fn->params[k].pack;
-            continue;
-        }
-        if (fn->params[k].pack) {
-            ok = lang_x_pack(in, e->args[k], at, &list);
+            ok = n != LANG_BAD_PACK;
+            lists[k].n = n == LANG_NO_PACK ? 1u : (uint32_t)n;
+        } else if (fn->params[k].pack) {
+            ok = lang_x_pack(in, e->args[k], at, &lists[k]);
         } else {
-            list.n = 1;
-            list.at[0] = lang_x(in, e->args[k], at);
-            ok = list.at[0].kind != LANG_V_BAD;
+            lists[k].n = 1;
+            lists[k].at[0] = lang_x(in, e->args[k], at);
+            ok = lists[k].at[0].kind != LANG_V_BAD;
         }
-        if (!ok) return false;
-        lang_i_bind(in, fn->params[k].name, fn->params[k].pack, list.at, list.n);
+        if (!ok)
+            return false;
+    }
+    for (uint32_t k = 0; k < fn->param_count; k++) {
+        if (values) {
+            lang_i_bind(in, fn->params[k].name, fn->params[k].pack, lists[k].at, lists[k].n);
+        } else {
+            lang_i_bind_length(in, fn->params[k].name, lists[k].n);
+            in->env.at[in->env.n - 1].pack = fn->params[k].pack;
+        }
     }
     was->inner = (lang_frame){fn, in->source, e->pos, in->frame, depth + 1};
     in->floor = was->n; /* only now: the arguments are the caller's */

@@ -12,11 +12,6 @@ const formats_interface *formats_find(const char *name) {
     return NULL;
 }
 
-const char *formats_base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 const formats_interface *formats_recognise(const char *file, base_bytes bytes) {
     for (size_t i = 0; i < formats_count; i++) {
         if (formats_list[i]->recognise(bytes.at, bytes.size)) {

@@ -36,7 +36,7 @@ static int64_t read_code(tflite_reader *r, const wire_path *outer, const wire_ta
 /* Has to be said once for each operator, not once for each of its tensors. */
 static void note_unsupported(tflite_reader *r, const wire_path *path, const wire_table *op, int64_t code,
                              const char *custom) {
-    const char *remedy = "burin operators lists those that are";
+    const char *remedy = TFLITE_REMEDY_OPERATOR;
     const char *what = base_printf(r->arena, "operator %s", path->note);
     if (code == TFLITE_OP_CUSTOM && !strncmp(custom, "Flex", 4)) {
         what = base_printf(r->arena, "custom operator \"%s\"", custom);

@@ -4,6 +4,7 @@
 
 #include "formats/formats.h"
 #include "formats/tflite/schema.h"
+#include "ops/ops.h"
 
 /* One kind of thing that is not supported, with all its places. */
 typedef struct tflite_group {
@@ -27,6 +28,8 @@ typedef struct tflite_reader {
     base_map *group_of;  /* what -> index in groups */
     uint64_t *bad_shape; /* of each tensor: 0, or the byte of a shape that nothing may use */
 } tflite_reader;
+
+#define TFLITE_REMEDY_OPERATOR "burin operators lists those that are"
 
 /* Notes something valid that is not supported; the model is refused at the end, with everything listed. */
 void tflite_unsupported(tflite_reader *r, const wire_path *path, uint64_t byte, const char *what, const char *remedy);

@@ -22,6 +22,7 @@ static bool read_shape(source *s) {
         tflite_unsupported(s->r, s->path, s->table.at,
                            base_printf(s->r->arena, "a tensor of rank %llu", (unsigned long long)dims.n),
                            base_printf(s->r->arena, "at most %u extents are read", IR_MAX_RANK));
+        s->t->type = BASE_NONE;
         return false;
     }
     ir_shape shape = {.rank = (uint32_t)dims.n};
@@ -202,7 +203,7 @@ static void read_tensor(tflite_reader *r, const wire_path *path, const wire_tabl
         tflite_unsupported(r, path, table->at, "a sparse tensor", "convert the model with dense weights");
         return;
     }
-    if (!read_shape(&s) || !read_type(&s)) {
+    if (!read_type(&s) || !read_shape(&s)) {
         return;
     }
     read_constant(&s);

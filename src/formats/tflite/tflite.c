@@ -33,7 +33,25 @@ void tflite_unsupported(tflite_reader *r, const wire_path *path, uint64_t byte, 
     }
 }
 
+/* Operators that have a word but no definition yet. ops_check finds them in a model that is read; in one that is refused
+ * for other reasons they are listed with these, so that nobody meets them one after the other. */
+static void note_undefined(tflite_reader *r) {
+    ops_registry *ops = ops_registry_new(r->arena);
+    const wire_path outer = {.name = "subgraph", .index = 0};
+    for (size_t i = 0; i < r->g->nodes.n; i++) {
+        const ir_node *n = &r->g->nodes.at[i];
+        wire_path path = {.outer = &outer, .name = "operator", .index = n->ids[0], .note = n->source_name};
+        if (!ops_has(ops, n->op)) {
+            tflite_unsupported(r, &path, n->byte, base_printf(r->arena, "operator %s", n->source_name),
+                               TFLITE_REMEDY_OPERATOR);
+        }
+    }
+}
+
 static base_status report_unsupported(tflite_reader *r) {
+    if (r->groups.n) {
+        note_undefined(r);
+    }
     base_text rest = {.arena = r->arena};
     for (size_t i = 0; i < r->groups.n; i++) {
         const tflite_group *g = &r->groups.at[i];
@@ -137,7 +155,12 @@ static bool has_identifier(base_bytes bytes) {
 }
 
 static void read_model(tflite_reader *r) {
-    wire_table model = wire_fb_root(&r->fb, has_identifier(r->bytes) ? identifier : NULL);
+    bool identified = has_identifier(r->bytes);
+    if (!identified && r->bytes.size >= 8) {
+        base_place place = {.file = r->file, .byte = 4, .has_byte = true};
+        base_warn(r->d, &place, "there is no file identifier \"%s\": read as from an old converter", identifier);
+    }
+    wire_table model = wire_fb_root(&r->fb, identified ? identifier : NULL);
     if (wire_fb_failed(&r->fb)) {
         return;
     }

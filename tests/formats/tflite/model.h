@@ -1,0 +1,52 @@
+/* model.h - TFLite models for tests, laid out byte by byte from a description; numbers are the schema's. */
+#ifndef BURIN_TESTS_TFLITE_MODEL_H
+#define BURIN_TESTS_TFLITE_MODEL_H
+
+#include "support/flatbuild.h"
+
+#include <stdbool.h>
+
+enum { MODEL_MOST = 16 };
+
+/* Types by the schema: 0 f32, 1 f16, 2 i32, 3 u8, 4 i64, 5 string, 6 bool, 7 i16, 9 i8, 17 i4. */
+typedef struct model_tensor {
+    int type, rank;
+    int32_t dims[10];
+    const char *name;
+    const void *data; /* its buffer's contents, bytes of them; NULL: buffer 0, which is empty */
+    size_t bytes;
+    int scales, zeros; /* counts; 0 scales: no quantisation table */
+    float scale[8];
+    int64_t zero[8];
+    int axis;
+    bool variable;
+} model_tensor;
+
+typedef struct model_op {
+    int code;           /* builtin operator; 32: custom */
+    const char *custom; /* its name */
+    int input_count, output_count;
+    int32_t inputs[8], outputs[4];
+    int options;        /* union type; 0: none */
+    const char *widths; /* the options table's fields (flat_table) */
+    int64_t values[8];  /* their values; floats as bits */
+} model_op;
+
+typedef struct model_spec {
+    int tensor_count, op_count, input_count, output_count;
+    model_tensor tensors[MODEL_MOST];
+    model_op ops[MODEL_MOST];
+    int32_t inputs[4], outputs[4];
+} model_spec;
+
+/* Where everything stands: bytes of tables, and of vectors' lengths. */
+typedef struct model_places {
+    size_t root, codes, subgraphs, buffers, subgraph, tensors, operators;
+    size_t tensor[MODEL_MOST], shape[MODEL_MOST], quantization[MODEL_MOST], scale[MODEL_MOST], zero[MODEL_MOST];
+    size_t op[MODEL_MOST], op_inputs[MODEL_MOST], op_outputs[MODEL_MOST], options[MODEL_MOST], code[MODEL_MOST];
+    size_t buffer[MODEL_MOST + 1];
+} model_places;
+
+void model_build(flat *f, const model_spec *spec, model_places *at);
+
+#endif

@@ -1,0 +1,289 @@
+/* Tests of TFLite's dictionary: each operator's node, as the text form says it. Attributes are worked out by hand from
+ * TFLite's rules (SAME: ceil(in / stride) outputs, the larger half of the padding behind) and from numpy's slices. */
+#include "formats/formats.h"
+#include "model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+extern const formats_interface formats_tflite;
+
+#define F32(r, ...)                                                                                                    \
+    {                                                                                                                  \
+        .type = 0, .rank = r, .dims = { __VA_ARGS__ }                                                                  \
+    }
+#define I32(r, ...)                                                                                                    \
+    {                                                                                                                  \
+        .type = 2, .rank = r, .dims = { __VA_ARGS__ }                                                                  \
+    }
+#define COUNT(...) (sizeof((const int32_t[]){__VA_ARGS__}) / 4)
+#define INTS(...)                                                                                                      \
+    {                                                                                                                  \
+        .type = 2, .rank = 1, .dims = {COUNT(__VA_ARGS__)}, .data = (const int32_t[]){__VA_ARGS__},                    \
+        .bytes = 4 * COUNT(__VA_ARGS__)                                                                                \
+    }
+#define IN1 .input_count = 1, .inputs = {0}
+#define IN2 .input_count = 2, .inputs = {0, 1}
+#define IN3 .input_count = 3, .inputs = {0, 1, 2}
+
+/* Tensors: the inputs, then the output (or outputs) last. Those without data are inputs of the graph. */
+typedef struct op_case {
+    const char *expect;
+    model_tensor t[6];
+    model_op op;
+} op_case;
+
+static const op_case cases[] = {
+    /* rows: out 2, (2-1)*2 + 3 - 4 = 1 missing; columns: reach 5, out 6, 5 + 5 - 6 = 4 missing */
+    {"conv2d (%0, %1, %2) -> (%3) {strides: ints [2, 1], dilations: ints [1, 2], pads: ints [0, 2, 1, 2], act: text "
+     "\"relu\"}",
+     {F32(4, 1, 4, 6, 3), F32(4, 8, 3, 3, 3), F32(1, 8), F32(4, 1, 2, 6, 8)},
+     {.code = 3, IN3, .options = 1, .widths = "144144", .values = {0, 1, 2, 1, 2, 1}}},
+    {"conv2d (%0, %1, _) -> (%2) {strides: ints [3, 2], dilations: ints [1, 1], pads: ints [0, 0, 0, 0], act: text "
+     "\"none\"}",
+     {F32(4, 1, 7, 7, 1), F32(4, 2, 3, 3, 1), F32(4, 1, 2, 3, 2)},
+     {.code = 3, .input_count = 3, .inputs = {0, 1, -1}, .options = 1, .widths = "144", .values = {1, 2, 3}}},
+    {"depthwise_conv2d (%0, %1) -> (%2) {strides: ints [2, 2], dilations: ints [1, 1], pads: ints [1, 0, 1, 1], act: "
+     "text \"relu6\"}",
+     {F32(4, 1, 5, 4, 2), F32(4, 1, 3, 3, 4), F32(4, 1, 3, 2, 4)},
+     {.code = 4, IN2, .options = 2, .widths = "144-144", .values = {0, 2, 2, 0, 3, 1, 1}}},
+    {"average_pool2d (%0) -> (%1) {kernel: ints [3, 2], strides: ints [2, 2], pads: ints [1, 0, 1, 1], act: text "
+     "\"none\"}",
+     {F32(4, 1, 5, 5, 2), F32(4, 1, 3, 3, 2)},
+     {.code = 1, IN1, .options = 5, .widths = "14444", .values = {0, 2, 2, 2, 3}}},
+    {"max_pool2d (%0) -> (%1) {kernel: ints [2, 2], strides: ints [2, 1], pads: ints [0, 0, 0, 0], act: text "
+     "\"relu_n1_to_1\"}",
+     {F32(4, 1, 4, 4, 1), F32(4, 1, 2, 3, 1)},
+     {.code = 17, IN1, .options = 5, .widths = "144441", .values = {1, 1, 2, 2, 2, 2}}},
+    {"fully_connected (%0, %1, %2) -> (%3) {act: text \"relu\", keep_num_dims: int 1}",
+     {F32(3, 2, 3, 4), F32(2, 5, 4), F32(1, 5), F32(3, 2, 3, 5)},
+     {.code = 9, IN3, .options = 8, .widths = "111", .values = {1, 0, 1}}},
+    {"softmax (%0) -> (%1) {beta: float 0.5}",
+     {F32(2, 1, 4), F32(2, 1, 4)},
+     {.code = 25, IN1, .options = 9, .widths = "4", .values = {0x3f000000}}},
+    {"add (%0, %1) -> (%2) {act: text \"none\"}", {F32(1, 2), F32(1, 2), F32(1, 2)}, {.code = 0, IN2}},
+    {"sub (%0, %1) -> (%2) {act: text \"relu\"}",
+     {F32(1, 2), F32(1, 2), F32(1, 2)},
+     {.code = 41, IN2, .options = 28, .widths = "1", .values = {1}}},
+    {"mul (%0, %1) -> (%2) {act: text \"none\"}",
+     {F32(1, 2), F32(1, 2), F32(1, 2)},
+     {.code = 18, IN2, .options = 21, .widths = "1", .values = {0}}},
+    {"reshape (%0) -> (%2) {shape: ints [3, 2]}", {F32(2, 2, 3), INTS(-1, 2), F32(2, 3, 2)}, {.code = 22, IN2}},
+    {"reshape (%0) -> (%1) {shape: ints []}", {F32(1, 1), F32(0, 0)}, {.code = 22, IN1}},
+    {"reshape (%0) -> (%1) {shape: ints [3]}",
+     {F32(3, 1, 3, 1), F32(1, 3)},
+     {.code = 43, IN1, .options = 30, .widths = "-"}},
+    {"reshape (%0) -> (%2) {shape: ints [1, 3]}", {F32(1, 3), INTS(0), F32(2, 1, 3)}, {.code = 70, IN2}},
+    {"mean (%0) -> (%2) {axes: ints [1, 3], keepdims: int 1}",
+     {F32(4, 1, 2, 3, 4), INTS(-1, 1, 3), F32(4, 1, 1, 3, 1)},
+     {.code = 40, IN2, .options = 27, .widths = "1", .values = {1}}},
+    {"reduce_max (%0) -> (%2) {axes: ints [0], keepdims: int 0}",
+     {F32(2, 2, 3), INTS(0), F32(1, 3)},
+     {.code = 82, IN2, .options = 27, .widths = "1", .values = {0}}},
+    {"pad (%0) -> (%2) {pads: ints [0, 0, 1, 2]}",
+     {F32(2, 2, 2),
+      {.type = 2, .rank = 2, .dims = {2, 2}, .data = (const int32_t[]){0, 0, 1, 2}, .bytes = 16},
+      F32(2, 2, 5)},
+     {.code = 34, IN2}},
+    {"pad (%0, %2) -> (%3) {pads: ints [3, 0]}", {F32(1, 2), INTS(3, 0), F32(0, 0), F32(1, 5)}, {.code = 60, IN3}},
+    {"concatenation (%0, %1, %2) -> (%3) {axis: int 1, act: text \"none\"}",
+     {F32(2, 1, 2), F32(2, 1, 2), F32(2, 1, 2), F32(2, 1, 6)},
+     {.code = 2, IN3, .options = 10, .widths = "41", .values = {-1, 0}}},
+    {"transpose (%0) -> (%2) {perm: ints [2, 0, 1]}",
+     {F32(3, 2, 3, 4), INTS(-1, 0, 1), F32(3, 4, 2, 3)},
+     {.code = 39, IN2}},
+    {"gather (%0, %1) -> (%2) {axis: int 1, batch_dims: int 1}",
+     {F32(2, 2, 5), I32(2, 2, 3), F32(2, 2, 3)},
+     {.code = 36, IN2, .options = 23, .widths = "44", .values = {-1, 1}}},
+    {"pack (%0, %1) -> (%2) {axis: int 2}",
+     {F32(2, 2, 3), F32(2, 2, 3), F32(3, 2, 3, 2)},
+     {.code = 83, IN2, .options = 59, .widths = "44", .values = {2, -1}}},
+    {"unpack (%0) -> (%1, %2) {axis: int 0}",
+     {F32(2, 2, 3), F32(1, 3), F32(1, 3)},
+     {.code = 88, IN1, .output_count = 2, .outputs = {1, 2}, .options = 64, .widths = "44", .values = {2, -2}}},
+    {"split (%1) -> (%2, %3) {axis: int 1, sizes: ints [2, 2]}",
+     {INTS(-1), F32(2, 3, 4), F32(2, 3, 2), F32(2, 3, 2)},
+     {.code = 49, IN2, .output_count = 2, .outputs = {2, 3}}},
+    {"split (%0) -> (%3, %4) {axis: int 0, sizes: ints [1, 2]}",
+     {F32(1, 3), INTS(1, -1), INTS(0), F32(1, 1), F32(1, 2)},
+     {.code = 102, IN3, .output_count = 2, .outputs = {3, 4}}},
+    {"batch_matmul (%0, %1) -> (%2) {adj_x: int 0, adj_y: int 1}",
+     {F32(2, 2, 3), F32(2, 4, 3), F32(2, 2, 4)},
+     {.code = 126, IN2, .options = 101, .widths = "11", .values = {0, 1}}},
+    {"depth_to_space (%0) -> (%1) {block_size: int 2}",
+     {F32(4, 1, 2, 2, 4), F32(4, 1, 4, 4, 1)},
+     {.code = 5, IN1, .options = 94, .widths = "4", .values = {2}}},
+    {"space_to_depth (%0) -> (%1) {block_size: int 2}",
+     {F32(4, 1, 4, 4, 1), F32(4, 1, 2, 2, 4)},
+     {.code = 26, IN1, .options = 19, .widths = "4", .values = {2}}},
+    {"leaky_relu (%0) -> (%1) {alpha: float 0.25}",
+     {F32(1, 2), F32(1, 2)},
+     {.code = 98, IN1, .options = 75, .widths = "4", .values = {0x3e800000}}},
+    /* x[1:3, -1:-6:-2] of 4 x 5: rows 1 2, columns 4 2 0 */
+    {"strided_slice (%0) -> (%4) {begin: ints [1, 4], strides: ints [1, -2], extents: ints [2, 3], shape: ints [2, 3]}",
+     {F32(2, 4, 5), INTS(1, -1), INTS(3, -6), INTS(1, -2), F32(2, 2, 3)},
+     {.code = 45, .input_count = 4, .inputs = {0, 1, 2, 3}, .options = 32, .widths = "44444", .values = {0}}},
+    /* x[0, newaxis, ..., 1:3] of 2 x 3 x 4 */
+    {"strided_slice (%0) -> (%4) {begin: ints [0, 0, 1], strides: ints [1, 1, 1], extents: ints [1, 3, 2], shape: ints "
+     "[1, 3, 2]}",
+     {F32(3, 2, 3, 4), INTS(0, 0, 0, 1), INTS(1, 0, 0, 3), INTS(1, 1, 1, 1), F32(3, 1, 3, 2)},
+     {.code = 45,
+      .input_count = 4,
+      .inputs = {0, 1, 2, 3},
+      .options = 32,
+      .widths = "44444",
+      .values = {0, 0, 4, 2, 1}}},
+    /* x[2::-1] of 5 */
+    {"strided_slice (%0) -> (%4) {begin: ints [2], strides: ints [-1], extents: ints [3], shape: ints [3]}",
+     {F32(1, 5), INTS(2), INTS(0), INTS(-1), F32(1, 3)},
+     {.code = 45, .input_count = 4, .inputs = {0, 1, 2, 3}, .options = 32, .widths = "44444", .values = {0, 1}}},
+    /* x[1:1 + 2] of 5, the rest of the extents whole */
+    {"strided_slice (%0) -> (%4) {begin: ints [1, 0], strides: ints [1, 1], extents: ints [2, 3], shape: ints [2, 3]}",
+     {F32(2, 5, 3), INTS(1), INTS(2), INTS(1), F32(2, 2, 3)},
+     {.code = 45,
+      .input_count = 4,
+      .inputs = {0, 1, 2, 3},
+      .options = 32,
+      .widths = "444441",
+      .values = {0, 0, 0, 0, 0, 1}}},
+    /* x[4:1] of 5 is empty */
+    {"strided_slice (%0) -> (%4) {begin: ints [0], strides: ints [1], extents: ints [0], shape: ints [0]}",
+     {F32(1, 5), INTS(4), INTS(1), INTS(1), F32(1, 0)},
+     {.code = 45, .input_count = 4, .inputs = {0, 1, 2, 3}, .options = 32, .widths = "44444", .values = {0}}},
+    {"quantize (%0) -> (%1)",
+     {F32(1, 2), {.type = 9, .rank = 1, .dims = {2}, .scales = 1, .zeros = 1, .scale = {0.5f}, .zero = {3}}},
+     {.code = 114, IN1}},
+    {"dequantize (%0) -> (%1)",
+     {{.type = 3, .rank = 1, .dims = {2}, .scales = 1, .zeros = 1, .scale = {0.5f}, .zero = {128}}, F32(1, 2)},
+     {.code = 6, IN1}},
+};
+
+/* Operators that have nothing but inputs and an output: code and word. */
+static const struct {
+    int code, inputs;
+    const char *word;
+} plain[] = {
+    {8, 1, "floor"},         {11, 1, "l2_normalization"},
+    {14, 1, "logistic"},     {19, 1, "relu"},
+    {20, 1, "relu_n1_to_1"}, {21, 1, "relu6"},
+    {28, 1, "tanh"},         {47, 1, "exp"},
+    {50, 1, "log_softmax"},  {53, 1, "cast"},
+    {55, 2, "maximum"},      {57, 2, "minimum"},
+    {58, 2, "less"},         {59, 1, "neg"},
+    {61, 2, "greater"},      {62, 2, "greater_equal"},
+    {63, 2, "less_equal"},   {66, 1, "sin"},
+    {71, 2, "equal"},        {72, 2, "not_equal"},
+    {73, 1, "log"},          {75, 1, "sqrt"},
+    {76, 1, "rsqrt"},        {84, 2, "logical_or"},
+    {86, 2, "logical_and"},  {87, 1, "logical_not"},
+    {92, 1, "square"},       {95, 2, "floor_mod"},
+    {101, 1, "abs"},         {104, 1, "ceil"},
+    {108, 1, "cos"},         {111, 1, "elu"},
+    {116, 1, "round"},       {117, 1, "hard_swish"},
+};
+
+/* ---- running a case ---- */
+
+static model_spec spec_of(const op_case *c) {
+    model_spec spec = {.op_count = 1, .ops = {c->op}};
+    model_op *op = &spec.ops[0];
+    memcpy(spec.tensors, c->t, sizeof c->t);
+    if (!op->output_count) {
+        int absent = 0;
+        for (int i = 0; i < op->input_count; i++)
+            absent += op->inputs[i] < 0;
+        op->output_count = 1;
+        op->outputs[0] = op->input_count - absent;
+    }
+    spec.tensor_count = op->outputs[op->output_count - 1] + 1;
+    for (int i = 0; i < spec.tensor_count; i++) {
+        bool is_output = false;
+        for (int k = 0; k < op->output_count; k++)
+            is_output = is_output || op->outputs[k] == i;
+        if (is_output)
+            spec.outputs[spec.output_count++] = i;
+        else if (!c->t[i].data)
+            spec.inputs[spec.input_count++] = i;
+    }
+    return spec;
+}
+
+static void run(const op_case *c) {
+    static flat f;
+    model_places at;
+    model_spec spec = spec_of(c);
+    model_build(&f, &spec, &at);
+    base_memory memory = {0};
+    base_guard guard;
+    if (BASE_GUARD(&memory, &guard)) {
+        fail();
+    }
+    base_arena *arena = base_arena_new(&memory);
+    base_diags d = {.arena = arena};
+    ir_model *m;
+    if (formats_tflite.read(arena, "case.tflite", (base_bytes){f.at, f.n}, NULL, &m, &d) != BASE_OK) {
+        fail_msg("%s: %s: %s", c->expect, d.list.at[0].path, d.list.at[0].message);
+    }
+    base_text out = {.arena = arena};
+    ir_print(&out, m);
+    const char *line = strstr(out.at, "  node ");
+    assert_non_null(line);
+    line += strlen("  node ");
+    const char *end = strstr(line, " ids [0] from ");
+    assert_non_null(end);
+    char *got = base_strndup(arena, line, (size_t)(end - line));
+    assert_string_equal(got, c->expect);
+    base_arena_free(arena);
+    base_unguard(&memory, &guard);
+}
+
+static void every_word(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run(&cases[i]);
+    }
+}
+
+static void plain_words(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        char expect[80];
+        op_case c = {.t = {F32(1, 2), F32(1, 2), F32(1, 2)}, .op = {.code = plain[i].code, IN2}};
+        c.op.input_count = plain[i].inputs;
+        c.expect = expect;
+        snprintf(expect, sizeof expect, plain[i].inputs == 1 ? "%s (%%0) -> (%%1)" : "%s (%%0, %%1) -> (%%2)",
+                 plain[i].word);
+        run(&c);
+    }
+}
+
+static void reductions(void **state) {
+    (void)state;
+    static const struct {
+        int code;
+        const char *word;
+    } words[] = {{40, "mean"},       {74, "sum"},        {81, "reduce_prod"}, {82, "reduce_max"},
+                 {89, "reduce_min"}, {91, "reduce_any"}, {140, "reduce_all"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char expect[120];
+        op_case c = {.t = {F32(3, 2, 3, 4), INTS(2, 0, -1), F32(1, 3)},
+                     .op = {.code = words[i].code, IN2, .options = 27, .widths = "1"}};
+        c.expect = expect;
+        snprintf(expect, sizeof expect, "%s (%%0) -> (%%2) {axes: ints [0, 2], keepdims: int 0}", words[i].word);
+        run(&c);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_word),
+        cmocka_unit_test(plain_words),
+        cmocka_unit_test(reductions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -47,6 +47,10 @@ typedef struct lang_bound_check {
 } lang_bound_check;
 bool lang_read_checks(lang_ranges *r, const lang_stage *s, lang_ref read, lang_bound_check *out, size_t *n /* in: room, out: count */);
 
+/* Is read r inside its tensor wherever stage s evaluates it: by its indices' ranges, and by the conditions of the ifs, &&, || and
+ * guards above it? true is a proof: no check is needed, and a fill cannot act. */
+bool lang_read_inside(lang_ranges *r, const lang_stage *s, lang_ref read);
+
 /* ---- roles (waist.md 2.3): what a stage is, found, never declared ---- */
 typedef enum lang_role {
     LANG_ROLE_NONE,  /* variable does not occur */

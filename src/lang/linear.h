@@ -32,5 +32,14 @@ bool lang_linear_bound(lang_ranges *r, lang_linear *l);
 lang_range lang_ranges_peek(const lang_ranges *r, lang_ref e, bool *wraps);
 const lang_program *lang_ranges_program(const lang_ranges *r);
 lang_range lang_type_range(base_type t); /* floats and u64: known false */
+/* The smallest value of extent k of tensor t: an index below it is inside. */
+int64_t lang_least_extent(lang_ranges *r, const lang_tensor *t, uint32_t k);
+
+/* A condition that is known to hold, or not to hold, where an expression is evaluated. */
+typedef struct lang_fact {
+    lang_ref condition;
+    bool holds;
+} lang_fact;
+lang_range lang_range_under(lang_ranges *r, const lang_fact *facts, size_t n, lang_ref e);
 
 #endif

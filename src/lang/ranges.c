@@ -304,7 +304,6 @@ static lang_range join(lang_range a, lang_range b) {
     return (lang_range){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi, a.known && b.known};
 }
 
-/* The smallest value of extent k of tensor t, for proofs that an index is inside. */
 static int64_t least_extent(const lang_ranges *r, const lang_tensor *t, uint32_t k) {
     if (t->extent[k] == 0) {
         return t->dim[k];
@@ -502,4 +501,22 @@ lang_range lang_range_tensor(lang_ranges *r, uint32_t tensor) {
         return lang_range_of(r, NULL, r->p->stages.at[t->stage].body);
     }
     return contents(r, tensor);
+}
+
+int64_t lang_least_extent(lang_ranges *r, const lang_tensor *t, uint32_t k) {
+    if (t->extent[k] != 0) {
+        compute(r, t->extent[k]);
+    }
+    return least_extent(r, t, k);
+}
+
+lang_range lang_range_under(lang_ranges *r, const lang_fact *facts, size_t n, lang_ref e) {
+    uint32_t budget = REFINE_BUDGET;
+    view v = {.r = r, .depth = REFINE_DEPTH, .budget = &budget};
+    compute(r, e);
+    for (size_t k = 0; k < n; k++) {
+        compute(r, facts[k].condition);
+        add_condition(&v, facts[k].condition, facts[k].holds);
+    }
+    return look(&v, e);
 }

@@ -351,15 +351,6 @@ static lang_ref simplify_word(const simplifier *x, const lang_node *n, const lan
 
 /* ---- reads ---- */
 
-/* The fewest elements along extent k of t. */
-static int64_t least_extent(const simplifier *x, const lang_tensor *t, uint32_t k) {
-    if (t->extent[k] == 0) {
-        return t->dim[k];
-    }
-    lang_range e = range(x, t->extent[k]);
-    return e.known && e.lo > 0 ? (e.lo < t->dim[k] ? e.lo : t->dim[k]) : 0;
-}
-
 static lang_ref simplify_read(const simplifier *x, const lang_node *n, const lang_ref *a) {
     const lang_tensor t = x->q->tensors.at[n->index];
     uint32_t indices = n->count - 1;
@@ -372,7 +363,7 @@ static lang_ref simplify_read(const simplifier *x, const lang_node *n, const lan
         if (!n->flat) {
             least = most = 1;
         }
-        if (__builtin_mul_overflow(least, least_extent(x, &t, k), &least) ||
+        if (__builtin_mul_overflow(least, lang_least_extent(x->now, &t, k), &least) ||
             __builtin_mul_overflow(most, t.dim[k], &most)) {
             return 0;
         }

@@ -100,8 +100,8 @@ typedef enum lang_quant_member { LANG_Q_SCALE, LANG_Q_ZERO, LANG_Q_SCALES, LANG_
 
 /* What a call's name means, as far as the text alone says. */
 typedef enum lang_callee_kind {
-    LANG_C_NAMED,   /* a type variable or an fn: decided where it is used */
-    LANG_C_WORD,    /* code: lang_word */
+    LANG_C_NAMED, /* a type variable or an fn: decided where it is used */
+    LANG_C_WORD,  /* code: lang_word */
     LANG_C_IF,
     LANG_C_CONVERT, /* code: LANG_CAST, LANG_SAT or LANG_BITS; type: of the result */
     LANG_C_BUILTIN, /* code: lang_builtin */
@@ -138,7 +138,7 @@ typedef enum lang_builtin {
 #define LANG_BUILTIN_ENUM(E, spelling, least, most) LANG_BUILTIN_##E,
     LANG_BUILTINS(LANG_BUILTIN_ENUM)
 #undef LANG_BUILTIN_ENUM
-    LANG_BUILTIN_COUNT
+        LANG_BUILTIN_COUNT
 } lang_builtin;
 
 typedef struct lang_expr lang_expr;
@@ -267,12 +267,12 @@ typedef struct lang_callee {
 } lang_callee;
 struct lang_library {
     base_arena *arena;
-    base_map *symbols; /* spelling -> symbol */
+    base_map *symbols;            /* spelling -> symbol */
     BASE_VEC(const char *) names; /* by symbol; [0] is "" */
     BASE_VEC(base_type) types;    /* by symbol: the type of that name, or BASE_NONE */
-    base_map *ops; /* name -> index into heads */
+    base_map *ops;                /* name -> index into heads */
     BASE_VEC(lang_op_decl *) heads;
-    BASE_VEC(lang_fn_decl *) fns; /* by symbol; NULL: none */
+    BASE_VEC(lang_fn_decl *) fns;  /* by symbol; NULL: none */
     BASE_VEC(lang_callee) callees; /* by symbol, once asked */
 };
 

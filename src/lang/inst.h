@@ -51,12 +51,12 @@ typedef struct lang_actual {
     lang_symbol name;
     const char *label; /* for messages: "X", "X#2" */
     bool present, family;
-    bool bad;                  /* a stage that failed */
-    bool output;               /* of the call: only .scale and the like can be asked before its stage */
-    const lang_argument *arg;  /* inputs and outputs; NULL for other stages */
-    uint32_t tensor;           /* in the program; IR_NONE: none yet */
-    uint32_t scales, zeros;    /* tensors of the quantisation, IR_NONE until asked */
-    uint32_t group, order;     /* of a recurrence: its number + 1, and which stage of it; else 0 */
+    bool bad;                 /* a stage that failed */
+    bool output;              /* of the call: only .scale and the like can be asked before its stage */
+    const lang_argument *arg; /* inputs and outputs; NULL for other stages */
+    uint32_t tensor;          /* in the program; IR_NONE: none yet */
+    uint32_t scales, zeros;   /* tensors of the quantisation, IR_NONE until asked */
+    uint32_t group, order;    /* of a recurrence: its number + 1, and which stage of it; else 0 */
     uint32_t rec_var;
     uint32_t member_count;
     struct lang_actual *members;
@@ -104,23 +104,34 @@ typedef struct lang_inst {
     uint64_t steps;
 } lang_inst;
 
-#define LANG_MAX_EXPANSION 600u      /* nested expansions */
+#define LANG_MAX_EXPANSION 600u /* nested expansions */
 #define LANG_MAX_STEPS (UINT64_C(1) << 22)
-#define LANG_MAX_FNS 64u             /* fn inside fn */
-#define LANG_MAX_CHOICE 256u         /* leaves of a choice */
-#define LANG_MAX_LEAVES 16u          /* of a choice that goes through a word */
+#define LANG_MAX_FNS 64u     /* fn inside fn */
+#define LANG_MAX_CHOICE 256u /* leaves of a choice */
+#define LANG_MAX_LEAVES 16u  /* of a choice that goes through a word */
 
 /* ---- instantiate.c: errors ---- */
 lang_val lang_i_fail(lang_inst *in, lang_pos pos, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- values.c ---- */
-static inline lang_val lang_v_int(int64_t i) { return (lang_val){LANG_V_INT, 0, {.i = i}}; }
-static inline lang_val lang_v_float(double f) { return (lang_val){LANG_V_FLOAT, 0, {.f = f}}; }
-static inline lang_val lang_v_bool(bool b) { return (lang_val){LANG_V_BOOL, 0, {.i = b}}; }
-static inline lang_val lang_v_bad(void) { return (lang_val){LANG_V_BAD, 0, {.i = 0}}; }
-static inline lang_val lang_v_type(base_type t) { return (lang_val){LANG_V_TYPE, (uint8_t)t, {.i = 0}}; }
-lang_val lang_v_node(lang_inst *in, lang_pos pos, lang_ref ref); /* 0: the program is full, an error; a bool constant is a static BOOL */
-const char *lang_v_shown(lang_inst *in, lang_val v);             /* "i32", "the constant 3", for messages */
+static inline lang_val lang_v_int(int64_t i) {
+    return (lang_val){LANG_V_INT, 0, {.i = i}};
+}
+static inline lang_val lang_v_float(double f) {
+    return (lang_val){LANG_V_FLOAT, 0, {.f = f}};
+}
+static inline lang_val lang_v_bool(bool b) {
+    return (lang_val){LANG_V_BOOL, 0, {.i = b}};
+}
+static inline lang_val lang_v_bad(void) {
+    return (lang_val){LANG_V_BAD, 0, {.i = 0}};
+}
+static inline lang_val lang_v_type(base_type t) {
+    return (lang_val){LANG_V_TYPE, (uint8_t)t, {.i = 0}};
+}
+lang_val lang_v_node(lang_inst *in, lang_pos pos,
+                     lang_ref ref); /* 0: the program is full, an error; a bool constant is a static BOOL */
+const char *lang_v_shown(lang_inst *in, lang_val v); /* "i32", "the constant 3", for messages */
 /* The value as a node of type t: weak constants take it if it holds them, nodes must have it. what: "the fill", for messages. */
 lang_val lang_v_adapt(lang_inst *in, lang_pos pos, lang_val v, base_type t, const char *what);
 /* As a node of its own type: weak integers as i64; weak floats are an error. */
@@ -137,7 +148,8 @@ lang_val lang_v_if(lang_inst *in, lang_pos pos, lang_ref condition, lang_val yes
 void lang_i_bind(lang_inst *in, lang_symbol name, bool pack, const lang_val *vals, uint32_t n); /* copies the values */
 void lang_i_bind_length(lang_inst *in, lang_symbol name, uint32_t n);
 const lang_binding *lang_i_find(const lang_inst *in, lang_symbol name, bool pack);
-bool lang_i_known(lang_inst *in, lang_pos pos, const lang_binding *b); /* has values, not a length only; false: reported */
+bool lang_i_known(lang_inst *in, lang_pos pos,
+                  const lang_binding *b);                          /* has values, not a length only; false: reported */
 lang_actual *lang_i_tensor(const lang_inst *in, lang_symbol name); /* NULL: none */
 base_type lang_i_type(lang_inst *in, lang_pos pos, lang_symbol name); /* BASE_NONE: reported */
 uint64_t lang_i_bound(lang_inst *in, lang_ref r);
@@ -147,7 +159,7 @@ lang_val lang_i_unknown(lang_inst *in, lang_pos pos, lang_symbol name, const cha
 /* at: position inside the packs being zipped, or -1. */
 lang_val lang_x(lang_inst *in, const lang_expr *e, int at);
 lang_val lang_x_condition(lang_inst *in, const lang_expr *e, int at, const char *what); /* BOOL, or a NODE of bool */
-bool lang_x_tick(lang_inst *in, const lang_expr *e);                                    /* counts; false: limit reached, reported */
+bool lang_x_tick(lang_inst *in, const lang_expr *e); /* counts; false: limit reached, reported */
 /* Enters a call of an fn: binds its parameters, lengths only or values. lang_x_leave undoes it, also after a failure. */
 typedef struct lang_entered {
     size_t floor, n;

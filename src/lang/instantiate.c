@@ -12,7 +12,8 @@
 static const char *dims_shown(lang_inst *in, const ir_shape *s) {
     base_text t = {in->arena, NULL, 0, 0};
     base_puts(&t, "[");
-    for (uint32_t k = 0; k < s->rank && k < IR_MAX_RANK; k++) base_put(&t, "%s%lld", k ? "," : "", (long long)s->dim[k]);
+    for (uint32_t k = 0; k < s->rank && k < IR_MAX_RANK; k++)
+        base_put(&t, "%s%lld", k ? "," : "", (long long)s->dim[k]);
     base_puts(&t, "]");
     return t.at;
 }
@@ -22,13 +23,16 @@ static const char *call_shown(lang_inst *in) {
     base_put(&t, "%s(", in->call->op);
     for (size_t k = 0; k < in->call->input_count; k++) {
         const lang_argument *a = &in->call->inputs[k];
-        if (k > 0) base_puts(&t, ", ");
+        if (k > 0)
+            base_puts(&t, ", ");
         if (k == 12) {
             base_puts(&t, "...");
             break;
         }
-        if (a->present) base_put(&t, "%s%s", base_type_name(a->type), dims_shown(in, &a->shape));
-        else base_puts(&t, "absent");
+        if (a->present)
+            base_put(&t, "%s%s", base_type_name(a->type), dims_shown(in, &a->shape));
+        else
+            base_puts(&t, "absent");
     }
     base_puts(&t, ")");
     return t.at;
@@ -37,35 +41,46 @@ static const char *call_shown(lang_inst *in) {
 /* ---- attributes ---- */
 static const ir_attr *find_attr(const lang_call *call, const char *name) {
     for (size_t k = 0; k < call->attr_count; k++)
-        if (strcmp(call->attrs[k].name, name) == 0) return &call->attrs[k];
+        if (strcmp(call->attrs[k].name, name) == 0)
+            return &call->attrs[k];
     return NULL;
 }
 
 static lang_val literal(const lang_attr_decl *a, const lang_literal *v) {
-    if (a->kind == LANG_A_TEXT) return (lang_val){LANG_V_TEXT, 0, {.text = v->text}};
+    if (a->kind == LANG_A_TEXT)
+        return (lang_val){LANG_V_TEXT, 0, {.text = v->text}};
     return a->kind == LANG_A_FLOAT ? lang_v_float(v->f) : lang_v_int(v->i);
 }
 
 /* The values of attribute `given` as `a` declares it; false: the kinds differ. */
 static bool attr_values(const lang_attr_decl *a, const ir_attr *given, lang_pack *out) {
-    bool ints = given->kind == IR_INT || given->kind == IR_INTS, floats = given->kind == IR_FLOAT || given->kind == IR_FLOATS;
+    bool ints = given->kind == IR_INT || given->kind == IR_INTS,
+         floats = given->kind == IR_FLOAT || given->kind == IR_FLOATS;
     bool list = given->kind == IR_INTS || given->kind == IR_FLOATS;
-    if (a->kind == LANG_A_TEXT ? given->kind != IR_TEXT : a->kind == LANG_A_INT ? !ints : !ints && !floats) return false;
-    if (a->pack != list || (list && given->n > LANG_MAX_PACK)) return false;
+    if (a->kind == LANG_A_TEXT ? given->kind != IR_TEXT : a->kind == LANG_A_INT ? !ints : !ints && !floats)
+        return false;
+    if (a->pack != list || (list && given->n > LANG_MAX_PACK))
+        return false;
     out->n = list ? (uint32_t)given->n : 1;
     for (uint32_t k = 0; k < out->n; k++) {
         lang_literal v = {0};
-        if (ints) v.i = list ? given->v.ints[k] : given->v.i;
-        if (floats) v.f = list ? given->v.floats[k] : given->v.f;
-        else v.f = (double)v.i;
-        if (given->kind == IR_TEXT) v.text = given->v.text;
+        if (ints)
+            v.i = list ? given->v.ints[k] : given->v.i;
+        if (floats)
+            v.f = list ? given->v.floats[k] : given->v.f;
+        else
+            v.f = (double)v.i;
+        if (given->kind == IR_TEXT)
+            v.text = given->v.text;
         out->at[k] = literal(a, &v);
     }
     return true;
 }
 
 static bool bind_attrs(lang_inst *in) {
-    static const char *const kinds[] = {"an integer", "a number", "a text"}, *const lists[] = {"a list of integers", "a list of numbers", "a list of texts"};
+    static const char *const kinds[] = {"an integer", "a number", "a text"}, *const lists[] = {"a list of integers",
+                                                                                               "a list of numbers",
+                                                                                               "a list of texts"};
     for (size_t k = 0; k < in->op->attrs.n; k++) {
         const lang_attr_decl *a = &in->op->attrs.at[k];
         const char *name = lang_name(in->lib, a->name);
@@ -79,7 +94,8 @@ static bool bind_attrs(lang_inst *in) {
             }
         } else if (a->has_default) {
             list.n = a->count;
-            for (uint32_t j = 0; j < a->count; j++) list.at[j] = literal(a, &a->values[j]);
+            for (uint32_t j = 0; j < a->count; j++)
+                list.at[j] = literal(a, &a->values[j]);
         } else {
             lang_i_fail(in, a->pos, "attribute '%s' is missing", name);
             return false;
@@ -93,10 +109,13 @@ static bool bind_attrs(lang_inst *in) {
             *BASE_PUSH(in->arena, &known) = lang_name(in->lib, in->op->attrs.at[j].name);
             found |= strcmp(known.at[j], in->call->attrs[k].name) == 0;
         }
-        if (found) continue;
+        if (found)
+            continue;
         const char *near = base_nearest(in->call->attrs[k].name, known.at, known.n);
         const char *shown = base_printable(in->arena, in->call->attrs[k].name, strlen(in->call->attrs[k].name), 60);
-        lang_i_fail(in, in->op->pos, near ? "there is no attribute '%s'; did you mean '%s'?" : "there is no attribute '%s'", shown, near);
+        lang_i_fail(in, in->op->pos,
+                    near ? "there is no attribute '%s'; did you mean '%s'?" : "there is no attribute '%s'", shown,
+                    near);
         return false;
     }
     return true;
@@ -104,15 +123,18 @@ static bool bind_attrs(lang_inst *in) {
 
 /* ---- inputs ---- */
 static bool bind_type(lang_inst *in, lang_pos pos, lang_symbol name, base_type given, const char *label) {
-    if (name == 0) return true;
+    if (name == 0)
+        return true;
     base_type fixed = in->lib->types.at[name];
     const lang_binding *b = fixed ? NULL : lang_i_find(in, name, false);
-    if (b && b->vals[0].kind == LANG_V_TYPE) fixed = (base_type)b->vals[0].type;
+    if (b && b->vals[0].kind == LANG_V_TYPE)
+        fixed = (base_type)b->vals[0].type;
     else if (b) {
         lang_i_fail(in, pos, "'%s' is no type", lang_name(in->lib, name));
         return false;
     }
-    if (fixed == given) return true;
+    if (fixed == given)
+        return true;
     if (fixed) {
         lang_i_fail(in, pos, "%s is %s, and must be %s", label, base_type_name(given), base_type_name(fixed));
         return false;
@@ -123,24 +145,31 @@ static bool bind_type(lang_inst *in, lang_pos pos, lang_symbol name, base_type g
 }
 
 /* One extent meets its name: bound at first, equal from then on. */
-static bool bind_extent(lang_inst *in, const lang_dim_decl *d, const lang_actual *a, const int64_t *dim, uint32_t n, uint32_t member) {
+static bool bind_extent(lang_inst *in, const lang_dim_decl *d, const lang_actual *a, const int64_t *dim, uint32_t n,
+                        uint32_t member) {
     lang_val vals[LANG_MAX_PACK];
-    for (uint32_t k = 0; k < n; k++) vals[k] = lang_v_int(dim[k]);
+    for (uint32_t k = 0; k < n; k++)
+        vals[k] = lang_v_int(dim[k]);
     const lang_binding *b = lang_i_find(in, d->name, d->pack);
     if (!b) {
         lang_i_bind(in, d->name, d->pack, vals, n);
         return true;
     }
-    if (d->varies && member > 0 && b->n == n) return true;
+    if (d->varies && member > 0 && b->n == n)
+        return true;
     for (uint32_t k = 0; k < n && k < b->n; k++) {
         int64_t v;
-        if (lang_v_is_static_int(in, b->vals[k], &v) && v == dim[k]) continue;
-        lang_i_fail(in, d->pos, "%s: extent %s%s is %s, and must be %lld", a->label, lang_name(in->lib, d->name), d->pack ? ".." : "",
-                    base_printf(in->arena, "%lld", (long long)dim[k]), (long long)(b->vals[k].kind == LANG_V_INT ? b->vals[k].v.i : -1));
+        if (lang_v_is_static_int(in, b->vals[k], &v) && v == dim[k])
+            continue;
+        lang_i_fail(in, d->pos, "%s: extent %s%s is %s, and must be %lld", a->label, lang_name(in->lib, d->name),
+                    d->pack ? ".." : "", base_printf(in->arena, "%lld", (long long)dim[k]),
+                    (long long)(b->vals[k].kind == LANG_V_INT ? b->vals[k].v.i : -1));
         return false;
     }
-    if (n == b->n) return true;
-    lang_i_fail(in, d->pos, "%s: %s.. has %u extents, and must have %u", a->label, lang_name(in->lib, d->name), n, b->n);
+    if (n == b->n)
+        return true;
+    lang_i_fail(in, d->pos, "%s: %s.. has %u extents, and must have %u", a->label, lang_name(in->lib, d->name), n,
+                b->n);
     return false;
 }
 
@@ -152,7 +181,8 @@ static bool pack_lengths(lang_inst *in, const lang_input_decl *decl, const lang_
         const lang_binding *known = d->pack ? lang_i_find(in, d->name, true) : NULL;
         int64_t n = 1;
         if (d->pack && d->e) {
-            if (!lang_v_static_int(in, d->pos, lang_x(in, d->e, -1), "the length of a pack", &n)) return false;
+            if (!lang_v_static_int(in, d->pos, lang_x(in, d->e, -1), "the length of a pack", &n))
+                return false;
         } else if (known) {
             n = known->n;
         } else if (d->pack) {
@@ -164,7 +194,8 @@ static bool pack_lengths(lang_inst *in, const lang_input_decl *decl, const lang_
             continue;
         }
         if (n < 0 || n > left) {
-            lang_i_fail(in, d->pos, "%s has rank %u, which the extents of its definition do not fit", a->label, a->arg->shape.rank);
+            lang_i_fail(in, d->pos, "%s has rank %u, which the extents of its definition do not fit", a->label,
+                        a->arg->shape.rank);
             return false;
         }
         lengths[k] = (uint32_t)n;
@@ -174,7 +205,8 @@ static bool pack_lengths(lang_inst *in, const lang_input_decl *decl, const lang_
         lengths[free_at] = (uint32_t)left;
         left = 0;
     }
-    if (left == 0) return true;
+    if (left == 0)
+        return true;
     lang_i_fail(in, decl->pos, "%s has rank %u, %lld too many", a->label, a->arg->shape.rank, (long long)left);
     return false;
 }
@@ -182,43 +214,55 @@ static bool pack_lengths(lang_inst *in, const lang_input_decl *decl, const lang_
 static bool valid_argument(lang_inst *in, lang_pos pos, const char *label, const lang_argument *arg) {
     const char *why = NULL;
     uint64_t elements;
-    if (arg->type <= BASE_NONE || arg->type >= BASE_TYPE_COUNT) why = "it has no type";
-    else if (arg->shape.rank > IR_MAX_RANK) why = "its rank is too large";
+    if (arg->type <= BASE_NONE || arg->type >= BASE_TYPE_COUNT)
+        why = "it has no type";
+    else if (arg->shape.rank > IR_MAX_RANK)
+        why = "its rank is too large";
     else {
         for (uint32_t k = 0; k < arg->shape.rank; k++) {
-            if (arg->shape.symbol[k]) why = "a symbolic extent has no value here";
-            else if (arg->shape.dim[k] < 0) why = "it has a negative extent";
+            if (arg->shape.symbol[k])
+                why = "a symbolic extent has no value here";
+            else if (arg->shape.dim[k] < 0)
+                why = "it has a negative extent";
         }
-        if (!why && !ir_shape_elements(&arg->shape, &elements)) why = "it has too many elements";
+        if (!why && !ir_shape_elements(&arg->shape, &elements))
+            why = "it has too many elements";
     }
-    if (why) lang_i_fail(in, pos, "%s: %s", label, why);
+    if (why)
+        lang_i_fail(in, pos, "%s: %s", label, why);
     return !why;
 }
 
 static bool bind_dims(lang_inst *in, const lang_input_decl *decl, const lang_actual *a, uint32_t member) {
     uint32_t lengths[LANG_MAX_RANK];
-    if (!pack_lengths(in, decl, a, lengths)) return false;
+    if (!pack_lengths(in, decl, a, lengths))
+        return false;
     for (uint32_t k = 0, at = 0; k < decl->dim_count; at += lengths[k++]) {
         const lang_dim_decl *d = &decl->dims[k];
         int64_t n;
         if (d->name) {
-            if (!bind_extent(in, d, a, &a->arg->shape.dim[at], lengths[k], member)) return false;
+            if (!bind_extent(in, d, a, &a->arg->shape.dim[at], lengths[k], member))
+                return false;
             continue;
         }
-        if (!lang_v_static_int(in, d->pos, lang_x(in, d->e, -1), "an extent", &n)) return false;
+        if (!lang_v_static_int(in, d->pos, lang_x(in, d->e, -1), "an extent", &n))
+            return false;
         if (n != a->arg->shape.dim[at]) {
-            lang_i_fail(in, d->pos, "%s: extent %u is %lld, and must be %lld", a->label, at, (long long)a->arg->shape.dim[at], (long long)n);
+            lang_i_fail(in, d->pos, "%s: extent %u is %lld, and must be %lld", a->label, at,
+                        (long long)a->arg->shape.dim[at], (long long)n);
             return false;
         }
     }
     return true;
 }
 
-static bool bind_one(lang_inst *in, const lang_input_decl *decl, lang_actual *a, const lang_argument *arg, uint32_t member) {
+static bool bind_one(lang_inst *in, const lang_input_decl *decl, lang_actual *a, const lang_argument *arg,
+                     uint32_t member) {
     a->arg = arg;
     a->present = true;
     a->tensor = a->scales = a->zeros = IR_NONE;
-    if (!valid_argument(in, decl->pos, a->label, arg) || !bind_type(in, decl->pos, decl->type, arg->type, a->label) || !bind_dims(in, decl, a, member))
+    if (!valid_argument(in, decl->pos, a->label, arg) || !bind_type(in, decl->pos, decl->type, arg->type, a->label) ||
+        !bind_dims(in, decl, a, member))
         return false;
     lang_tensor t = {0};
     t.name = a->label;
@@ -252,7 +296,8 @@ static bool bind_family(lang_inst *in, const lang_input_decl *decl, lang_actual 
             lang_i_fail(in, decl->pos, "%s is absent", m->label);
             return false;
         }
-        if (!bind_one(in, decl, m, &call->inputs[first + k], k)) return false;
+        if (!bind_one(in, decl, m, &call->inputs[first + k], k))
+            return false;
     }
     return true;
 }
@@ -268,14 +313,17 @@ static lang_actual *new_actual(lang_inst *in, lang_symbol name) {
 static bool bind_inputs(lang_inst *in) {
     const lang_call *call = in->call;
     size_t declared = in->op->inputs.n;
-    for (size_t k = 0; k < declared; k++) *BASE_PUSH(in->arena, &in->tensors) = new_actual(in, in->op->inputs.at[k].name);
+    for (size_t k = 0; k < declared; k++)
+        *BASE_PUSH(in->arena, &in->tensors) = new_actual(in, in->op->inputs.at[k].name);
     for (size_t k = 0; k < declared; k++) {
         const lang_input_decl *decl = &in->op->inputs.at[k];
         lang_actual *a = in->tensors.at[k];
         if (decl->family) {
-            if (!bind_family(in, decl, a, k)) return false;
+            if (!bind_family(in, decl, a, k))
+                return false;
         } else if (k < call->input_count && call->inputs[k].present) {
-            if (!bind_one(in, decl, a, &call->inputs[k], 0)) return false;
+            if (!bind_one(in, decl, a, &call->inputs[k], 0))
+                return false;
         } else if (decl->optional) {
             *BASE_PUSH(in->p->arena, &in->p->inputs) = IR_NONE;
         } else {
@@ -284,7 +332,8 @@ static bool bind_inputs(lang_inst *in) {
         }
     }
     bool rest = declared > 0 && in->op->inputs.at[declared - 1].family;
-    if (rest || call->input_count <= declared) return true;
+    if (rest || call->input_count <= declared)
+        return true;
     lang_i_fail(in, in->op->pos, "%zu inputs are given, and the definition has %zu", call->input_count, declared);
     return false;
 }
@@ -292,7 +341,8 @@ static bool bind_inputs(lang_inst *in) {
 static bool bind_outputs(lang_inst *in) {
     const lang_call *call = in->call;
     if (call->output_count > in->op->outputs.n) {
-        lang_i_fail(in, in->op->pos, "%zu outputs are wanted, and the definition has %zu", call->output_count, in->op->outputs.n);
+        lang_i_fail(in, in->op->pos, "%zu outputs are wanted, and the definition has %zu", call->output_count,
+                    in->op->outputs.n);
         return false;
     }
     for (size_t k = 0; k < in->op->outputs.n; k++) {
@@ -302,7 +352,8 @@ static bool bind_outputs(lang_inst *in) {
         if (k < call->output_count && call->outputs[k].present) {
             const lang_argument *arg = &call->outputs[k];
             a->arg = arg;
-            if (arg->type != BASE_NONE && !bind_type(in, decl->pos, decl->type, arg->type, a->label)) return false;
+            if (arg->type != BASE_NONE && !bind_type(in, decl->pos, decl->type, arg->type, a->label))
+                return false;
         }
         *BASE_PUSH(in->arena, &in->tensors) = a;
     }
@@ -313,7 +364,8 @@ static bool conditions_hold(lang_inst *in) {
     for (size_t k = 0; k < in->op->whens.n; k++) {
         const lang_expr *e = in->op->whens.at[k];
         lang_val v = lang_x_condition(in, e, -1, "when");
-        if (v.kind == LANG_V_BAD) return false;
+        if (v.kind == LANG_V_BAD)
+            return false;
         if (v.kind != LANG_V_BOOL) {
             lang_i_fail(in, e->pos, "the condition of an overload must be static");
             return false;
@@ -345,7 +397,8 @@ static base_type stated_type(lang_inst *in, const lang_stage_decl *s, bool *ok) 
             out = lang_i_type(in, in->op->outputs.at[k].pos, in->op->outputs.at[k].type);
             *ok = out != BASE_NONE;
             if (*ok && type && type != out) {
-                lang_i_fail(in, s->pos, "%s is stated as %s, and as output as %s", lang_name(in->lib, s->name), base_type_name(type), base_type_name(out));
+                lang_i_fail(in, s->pos, "%s is stated as %s, and as output as %s", lang_name(in->lib, s->name),
+                            base_type_name(type), base_type_name(out));
                 *ok = false;
             }
         }
@@ -360,7 +413,8 @@ static bool add_dim(lang_inst *in, const lang_binder *b, lang_val v, uint32_t nu
         lang_i_fail(in, b->pos, "a stage has at most %u dimensions", LANG_MAX_RANK);
         return false;
     }
-    if (!lang_i_extent(in, pos, v, true, &extent, &bound)) return false;
+    if (!lang_i_extent(in, pos, v, true, &extent, &bound))
+        return false;
     const char *name = lang_name(in->lib, b->name);
     uint32_t k = t->rank++;
     t->dim[k] = bound;
@@ -374,24 +428,30 @@ static bool add_dim(lang_inst *in, const lang_binder *b, lang_val v, uint32_t nu
 }
 
 /* Binds the variables of a stage and fills in its tensor's extents. steps: extent of the recurrence's variable; NULL outside of one. */
-static bool bind_vars(lang_inst *in, const lang_stage_decl *s, lang_symbol rec, const lang_val *steps, lang_tensor *t, uint32_t *rec_var) {
+static bool bind_vars(lang_inst *in, const lang_stage_decl *s, lang_symbol rec, const lang_val *steps, lang_tensor *t,
+                      uint32_t *rec_var) {
     lang_pack packs[LANG_MAX_RANK];
     in->var_count = 0;
     in->active = 0;
     *rec_var = 0;
     for (uint32_t k = 0; k < s->var_count; k++) { /* extents first: they see no variable */
         packs[k].n = 1;
-        if (!s->vars[k].e || (steps && s->vars[k].name == rec && !s->vars[k].pack)) packs[k].at[0] = *steps;
-        else if (s->vars[k].pack ? !lang_x_pack(in, s->vars[k].e, -1, &packs[k]) : (packs[k].at[0] = lang_x(in, s->vars[k].e, -1)).kind == LANG_V_BAD)
+        if (!s->vars[k].e || (steps && s->vars[k].name == rec && !s->vars[k].pack))
+            packs[k].at[0] = *steps;
+        else if (s->vars[k].pack ? !lang_x_pack(in, s->vars[k].e, -1, &packs[k])
+                                 : (packs[k].at[0] = lang_x(in, s->vars[k].e, -1)).kind == LANG_V_BAD)
             return false;
     }
     uint64_t elements = 1;
     for (uint32_t k = 0; k < s->var_count; k++) {
         const lang_binder *b = &s->vars[k];
-        if (steps && b->name == rec && !b->pack) *rec_var = t->rank;
+        if (steps && b->name == rec && !b->pack)
+            *rec_var = t->rank;
         for (uint32_t j = 0; j < packs[k].n; j++) {
-            if (!add_dim(in, b, packs[k].at[j], j, t, &packs[k].at[j])) return false;
-            if (!base_mul_size(elements, (uint64_t)t->dim[t->rank - 1], &elements) || elements > (uint64_t)MAX_ELEMENTS) {
+            if (!add_dim(in, b, packs[k].at[j], j, t, &packs[k].at[j]))
+                return false;
+            if (!base_mul_size(elements, (uint64_t)t->dim[t->rank - 1], &elements) ||
+                elements > (uint64_t)MAX_ELEMENTS) {
                 lang_i_fail(in, b->pos, "%s has too many elements", lang_name(in->lib, s->name));
                 return false;
             }
@@ -404,15 +464,19 @@ static bool bind_vars(lang_inst *in, const lang_stage_decl *s, lang_symbol rec, 
 static bool stage_body(lang_inst *in, const lang_stage_decl *s, base_type stated, lang_tensor *t, lang_ref *body) {
     const char *name = lang_name(in->lib, s->name);
     lang_val v = lang_x(in, s->body, -1);
-    if (stated) v = lang_v_adapt(in, s->body->pos, v, stated, base_printf(in->arena, "the value of %s", name));
-    else v = lang_v_settle(in, s->body->pos, v, base_printf(in->arena, "the value of %s", name));
-    if (v.kind == LANG_V_BAD) return false;
+    if (stated)
+        v = lang_v_adapt(in, s->body->pos, v, stated, base_printf(in->arena, "the value of %s", name));
+    else
+        v = lang_v_settle(in, s->body->pos, v, base_printf(in->arena, "the value of %s", name));
+    if (v.kind == LANG_V_BAD)
+        return false;
     *body = v.kind == LANG_V_BOOL ? lang_const(in->p, BASE_BOOL, (base_value){.u = v.v.i != 0}) : v.v.ref;
     t->type = v.kind == LANG_V_BOOL ? BASE_BOOL : (base_type)v.type;
     return lang_v_node(in, s->pos, *body).kind != LANG_V_BAD;
 }
 
-static void push_stage(lang_inst *in, const lang_stage_decl *s, const lang_tensor *t, uint32_t tensor, lang_ref body, int32_t rec, uint32_t rec_var) {
+static void push_stage(lang_inst *in, const lang_stage_decl *s, const lang_tensor *t, uint32_t tensor, lang_ref body,
+                       int32_t rec, uint32_t rec_var) {
     lang_variable *vars = BASE_NEWS(in->p->arena, lang_variable, in->var_count + 1);
     memcpy(vars, in->vars, in->var_count * sizeof *vars);
     in->p->tensors.at[tensor].type = t->type;
@@ -448,7 +512,8 @@ static void make_stage(lang_inst *in, const lang_stage_decl *s) {
     in->env.n = env;
     a->bad = !ok;
     a->present = true;
-    if (!ok) return;
+    if (!ok)
+        return;
     a->tensor = lang_tensor_add(in->p, &t);
     push_stage(in, s, &t, a->tensor, body, -1, 0);
 }
@@ -466,7 +531,8 @@ static void make_rec(lang_inst *in, const lang_clause *c) {
         lang_actual *a = actuals[k] = stage_tensor(in, c->stages[k].name);
         tensors[k] = stage_new(in, &c->stages[k]);
         bool fine = ok;
-        if (fine) stated[k] = stated_type(in, &c->stages[k], &fine);
+        if (fine)
+            stated[k] = stated_type(in, &c->stages[k], &fine);
         fine = fine && bind_vars(in, &c->stages[k], c->name, &steps, &tensors[k], &a->rec_var);
         in->env.n = env;
         a->present = true;
@@ -474,13 +540,15 @@ static void make_rec(lang_inst *in, const lang_clause *c) {
         a->group = group;
         a->order = k + 1;
         tensors[k].type = stated[k];
-        if (fine) a->tensor = lang_tensor_add(in->p, &tensors[k]);
+        if (fine)
+            a->tensor = lang_tensor_add(in->p, &tensors[k]);
     }
     for (uint32_t k = 0; k < n; k++) {
         lang_actual *a = actuals[k];
         lang_tensor t = stage_new(in, &c->stages[k]);
         lang_ref body = 0;
-        if (a->bad) continue;
+        if (a->bad)
+            continue;
         bool fine = bind_vars(in, &c->stages[k], c->name, &steps, &t, &a->rec_var);
         in->group = group;
         in->order = k + 1;
@@ -489,14 +557,16 @@ static void make_rec(lang_inst *in, const lang_clause *c) {
         in->env.n = env;
         in->group = in->order = 0;
         a->bad = !fine;
-        if (fine) push_stage(in, &c->stages[k], &t, a->tensor, body, (int32_t)group - 1, a->rec_var);
+        if (fine)
+            push_stage(in, &c->stages[k], &t, a->tensor, body, (int32_t)group - 1, a->rec_var);
     }
     in->p->rec_count = group;
 }
 
 /* ---- clauses ---- */
 static bool is_static(const lang_inst *in, lang_val v) {
-    return v.kind != LANG_V_CHOICE && v.kind != LANG_V_TENSOR && (v.kind != LANG_V_NODE || lang_at(in->p, v.v.ref)->kind == LANG_CONST);
+    return v.kind != LANG_V_CHOICE && v.kind != LANG_V_TENSOR &&
+           (v.kind != LANG_V_NODE || lang_at(in->p, v.v.ref)->kind == LANG_CONST);
 }
 
 static void make_let(lang_inst *in, const lang_clause *c) {
@@ -516,7 +586,8 @@ static void make_let(lang_inst *in, const lang_clause *c) {
     }
     for (uint32_t k = 0; k < list.n && ok; k++)
         if (!is_static(in, list.at[k])) {
-            lang_i_fail(in, c->e->pos, "let %s%s must be static, and depends on what a run reads", name, c->pack ? ".." : "");
+            lang_i_fail(in, c->e->pos, "let %s%s must be static, and depends on what a run reads", name,
+                        c->pack ? ".." : "");
             ok = false;
         }
     if (!ok) { /* keep the name, so that only the first use of it is reported: this one */
@@ -530,7 +601,8 @@ static void make_let(lang_inst *in, const lang_clause *c) {
 /* A check that fails is the caller's fault: its place comes first. */
 static void make_chk(lang_inst *in, const lang_clause *c) {
     lang_val v = lang_x_condition(in, c->e, -1, "chk");
-    if (v.kind == LANG_V_BAD || (v.kind == LANG_V_BOOL && v.v.i)) return;
+    if (v.kind == LANG_V_BAD || (v.kind == LANG_V_BOOL && v.v.i))
+        return;
     if (v.kind != LANG_V_BOOL) {
         lang_i_fail(in, c->e->pos, "chk must be static, and depends on what a run reads");
         return;
@@ -539,7 +611,8 @@ static void make_chk(lang_inst *in, const lang_clause *c) {
     base_place here = lang_place(in->op->source, c->pos);
     in->errors++;
     base_error(in->diags, in->call->place ? in->call->place : &here, "%s: %s", in->call->op, message);
-    if (in->call->place) base_note(in->diags, &here, "the check is here");
+    if (in->call->place)
+        base_note(in->diags, &here, "the check is here");
 }
 
 static void make_body(lang_inst *in) {
@@ -550,13 +623,20 @@ static void make_body(lang_inst *in) {
         in->active = 0;
         in->assumed.n = 0;
         switch (c->kind) {
-        case LANG_S_LET: make_let(in, c); break;
+        case LANG_S_LET:
+            make_let(in, c);
+            break;
         case LANG_S_CHK:
             make_chk(in, c);
-            if (in->errors > before) return; /* what follows relies on it */
+            if (in->errors > before)
+                return; /* what follows relies on it */
             break;
-        case LANG_S_STAGE: make_stage(in, &c->stages[0]); break;
-        case LANG_S_REC: make_rec(in, c); break;
+        case LANG_S_STAGE:
+            make_stage(in, &c->stages[0]);
+            break;
+        case LANG_S_REC:
+            make_rec(in, c);
+            break;
         }
     }
 }
@@ -564,34 +644,42 @@ static void make_body(lang_inst *in) {
 static void finish_outputs(lang_inst *in) {
     for (size_t k = 0; k < in->op->outputs.n; k++) {
         const lang_actual *a = lang_i_tensor(in, in->op->outputs.at[k].name);
-        if (!a || a->tensor == IR_NONE || a->bad) continue;
+        if (!a || a->tensor == IR_NONE || a->bad)
+            continue;
         const lang_tensor *t = &in->p->tensors.at[a->tensor];
         *BASE_PUSH(in->p->arena, &in->p->outputs) = a->tensor;
-        const lang_argument *want = k < in->call->output_count && in->call->outputs[k].present ? &in->call->outputs[k] : NULL;
-        if (!want) continue;
+        const lang_argument *want =
+            k < in->call->output_count && in->call->outputs[k].present ? &in->call->outputs[k] : NULL;
+        if (!want)
+            continue;
         const base_place here = lang_place(in->op->source, in->op->outputs.at[k].pos);
         const base_place *place = in->call->place ? in->call->place : &here;
         if (want->type != BASE_NONE && want->type != t->type) {
             in->errors++;
-            base_error(in->diags, place, "%s: output %s is %s, and the definition gives %s", in->call->op, a->label, base_type_name(want->type),
-                       base_type_name(t->type));
+            base_error(in->diags, place, "%s: output %s is %s, and the definition gives %s", in->call->op, a->label,
+                       base_type_name(want->type), base_type_name(t->type));
         }
-        if (!want->shape_known) continue;
+        if (!want->shape_known)
+            continue;
         bool same = want->shape.rank == t->rank;
         for (uint32_t j = 0; same && j < t->rank; j++)
             same = t->extent[j] ? want->shape.dim[j] <= t->dim[j] : want->shape.dim[j] == t->dim[j];
-        if (same) continue;
+        if (same)
+            continue;
         base_text given = {in->arena, NULL, 0, 0};
         base_puts(&given, "[");
-        for (uint32_t j = 0; j < t->rank; j++) base_put(&given, "%s%s%lld", j ? "," : "", t->extent[j] ? "<=" : "", (long long)t->dim[j]);
+        for (uint32_t j = 0; j < t->rank; j++)
+            base_put(&given, "%s%s%lld", j ? "," : "", t->extent[j] ? "<=" : "", (long long)t->dim[j]);
         base_puts(&given, "]");
         in->errors++;
-        base_error(in->diags, place, "%s: output %s is %s, and the definition gives %s", in->call->op, a->label, dims_shown(in, &want->shape), given.at);
+        base_error(in->diags, place, "%s: output %s is %s, and the definition gives %s", in->call->op, a->label,
+                   dims_shown(in, &want->shape), given.at);
     }
 }
 
 /* ---- overloads ---- */
-static lang_inst begin(base_arena *arena, const lang_library *lib, const lang_call *call, const lang_op_decl *op, base_diags *d) {
+static lang_inst begin(base_arena *arena, const lang_library *lib, const lang_call *call, const lang_op_decl *op,
+                       base_diags *d) {
     lang_inst in = {0};
     in.arena = arena;
     in.lib = lib;
@@ -600,7 +688,8 @@ static lang_inst begin(base_arena *arena, const lang_library *lib, const lang_ca
     in.diags = d;
     in.source = op->source;
     in.p = lang_program_new(arena, call->op);
-    if (call->node_limit) in.p->node_limit = call->node_limit;
+    if (call->node_limit)
+        in.p->node_limit = call->node_limit;
     return in;
 }
 
@@ -613,7 +702,8 @@ static bool fits(lang_inst *in) {
 static base_status none_fits(lang_inst *in, const lang_op_decl *first, const base_diags *reasons, size_t n) {
     const base_place here = lang_place(first->source, first->pos);
     const base_place *place = in->call->place ? in->call->place : &here;
-    if (n == 1) return base_error(in->diags, place, "%s: %s", call_shown(in), reasons[0].list.at[0].message);
+    if (n == 1)
+        return base_error(in->diags, place, "%s: %s", call_shown(in), reasons[0].list.at[0].message);
     base_error(in->diags, place, "%s: none of the %zu definitions fits", call_shown(in), n);
     size_t k = 0;
     for (const lang_op_decl *op = first; op; op = op->next, k++) {
@@ -623,12 +713,16 @@ static base_status none_fits(lang_inst *in, const lang_op_decl *first, const bas
     return BASE_REFUSED;
 }
 
-base_status lang_instantiate(base_arena *arena, const lang_library *lib, const lang_call *call, lang_program **out, base_diags *d) {
+base_status lang_instantiate(base_arena *arena, const lang_library *lib, const lang_call *call, lang_program **out,
+                             base_diags *d) {
     const lang_op_decl *first = lang_find_op(lib, call->op);
     *out = NULL;
-    if (!first) return base_error(d, call->place, "there is no operator '%s'", base_printable(arena, call->op, strlen(call->op), 60));
+    if (!first)
+        return base_error(d, call->place, "there is no operator '%s'",
+                          base_printable(arena, call->op, strlen(call->op), 60));
     size_t n = 0;
-    for (const lang_op_decl *op = first; op; op = op->next) n++;
+    for (const lang_op_decl *op = first; op; op = op->next)
+        n++;
     base_diags *reasons = BASE_NEWS(arena, base_diags, n);
     lang_inst in = {0};
     size_t k = 0;
@@ -636,17 +730,22 @@ base_status lang_instantiate(base_arena *arena, const lang_library *lib, const l
         base_place at = lang_place(op->source, op->pos);
         reasons[k].arena = arena;
         in = begin(arena, lib, call, op, &reasons[k]);
-        if (op->bad) base_error(&reasons[k], &at, "its definition has errors");
-        else if (fits(&in)) break;
+        if (op->bad)
+            base_error(&reasons[k], &at, "its definition has errors");
+        else if (fits(&in))
+            break;
     }
     in.diags = d;
-    if (k == n) return none_fits(&in, first, reasons, n);
+    if (k == n)
+        return none_fits(&in, first, reasons, n);
     in.errors = 0;
     make_body(&in);
-    if (in.errors == 0) finish_outputs(&in);
+    if (in.errors == 0)
+        finish_outputs(&in);
     if (in.errors > 0) {
         base_place at = lang_place(in.op->source, in.op->pos);
-        base_note(d, in.call->place ? in.call->place : &at, "while instantiating %s, defined at line %u", call_shown(&in), in.op->pos.line);
+        base_note(d, in.call->place ? in.call->place : &at, "while instantiating %s, defined at line %u",
+                  call_shown(&in), in.op->pos.line);
         return BASE_REFUSED;
     }
     *out = in.p;

@@ -64,9 +64,11 @@ lang_program *lang_simplify(base_arena *arena, const lang_program *p);
  * stages and tensors that no output needs (inputs stay). */
 lang_program *lang_fold(base_arena *arena, const lang_program *p, uint64_t max_bytes);
 /* Substitutes stage s into all its readers and drops it: legal for any stage without rec; the caller judges the cost.
- * A read with fill becomes if(in range, body, fill). */
+ * A read with fill becomes if(in range, body, fill). An output keeps its stage. NULL: an extent reads the stage, or there are more
+ * nodes or variables than a program or stage may have. */
 lang_program *lang_inline(base_arena *arena, const lang_program *p, uint32_t stage);
-/* Links programs into one: input k of part j is bound to an input of the whole, or to an output of an earlier part. */
+/* Links programs into one: input k of part j is bound to an input of the whole, or to an output of an earlier part, of its type and
+ * rank. NULL: the node limit. */
 typedef struct lang_link_source {
     uint32_t part;  /* IR_NONE: an input of the whole */
     uint32_t index; /* output of the part, or input of the whole; IR_NONE: absent */

@@ -29,7 +29,9 @@ lang_symbol lang_intern(lang_library *lib, const char *s, size_t n) {
     return (lang_symbol)*value;
 }
 
-const char *lang_name(const lang_library *lib, lang_symbol s) { return lib->names.at[s]; }
+const char *lang_name(const lang_library *lib, lang_symbol s) {
+    return lib->names.at[s];
+}
 
 base_place lang_place(const lang_source *source, lang_pos pos) {
     base_place place = {0};
@@ -51,7 +53,8 @@ void lang_add_op(lang_library *lib, lang_op_decl *op) {
         return;
     }
     lang_op_decl *last = lib->heads.at[*value];
-    while (last->next) last = last->next;
+    while (last->next)
+        last = last->next;
     last->next = op;
 }
 
@@ -60,15 +63,24 @@ lang_op_decl *lang_find_op(const lang_library *lib, const char *name) {
     return value ? lib->heads.at[*value] : NULL;
 }
 
-lang_fn_decl *lang_find_fn(const lang_library *lib, lang_symbol name) { return lib->fns.at[name]; }
+lang_fn_decl *lang_find_fn(const lang_library *lib, lang_symbol name) {
+    return lib->fns.at[name];
+}
 
-bool lang_has_op(const lang_library *lib, const char *name) { return lang_find_op(lib, name) != NULL; }
-size_t lang_op_count(const lang_library *lib) { return lib->heads.n; }
-const char *lang_op_name(const lang_library *lib, size_t i) { return lang_name(lib, lib->heads.at[i]->name); }
+bool lang_has_op(const lang_library *lib, const char *name) {
+    return lang_find_op(lib, name) != NULL;
+}
+size_t lang_op_count(const lang_library *lib) {
+    return lib->heads.n;
+}
+const char *lang_op_name(const lang_library *lib, size_t i) {
+    return lang_name(lib, lib->heads.at[i]->name);
+}
 
 size_t lang_overload_count(const lang_library *lib, const char *name) {
     size_t n = 0;
-    for (const lang_op_decl *op = lang_find_op(lib, name); op; op = op->next) n++;
+    for (const lang_op_decl *op = lang_find_op(lib, name); op; op = op->next)
+        n++;
     return n;
 }
 
@@ -91,15 +103,21 @@ static const struct {
 #undef LANG_WORD
 };
 
-const char *lang_builtin_name(lang_builtin b) { return builtins[b].spelling; }
+const char *lang_builtin_name(lang_builtin b) {
+    return builtins[b].spelling;
+}
 
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 static lang_callee find_callee(lang_library *lib, lang_symbol name) {
     const char *s = lang_name(lib, name);
     lang_callee c = {LANG_C_NAMED, 0, 0, 255, 0, false};
-    if (strcmp(s, "if") == 0) return (lang_callee){LANG_C_IF, 0, 3, 3, 0, false};
-    if (lib->types.at[name]) return (lang_callee){LANG_C_CONVERT, LANG_CAST, 1, 1, name, false};
+    if (strcmp(s, "if") == 0)
+        return (lang_callee){LANG_C_IF, 0, 3, 3, 0, false};
+    if (lib->types.at[name])
+        return (lang_callee){LANG_C_CONVERT, LANG_CAST, 1, 1, name, false};
     if (strncmp(s, "sat_", 4) == 0 && s[4])
         return (lang_callee){LANG_C_CONVERT, LANG_SAT, 1, 1, lang_intern(lib, s + 4, strlen(s + 4)), false};
     if (strncmp(s, "bits_", 5) == 0 && s[5])
@@ -108,7 +126,8 @@ static lang_callee find_callee(lang_library *lib, lang_symbol name) {
         if (strcmp(s, builtins[k].spelling) == 0)
             return (lang_callee){LANG_C_BUILTIN, (uint8_t)k, builtins[k].least, builtins[k].most, 0, false};
     for (unsigned k = 0; k < LANG_WORD_COUNT; k++)
-        if (is_letter(words[k].spelling[0]) && k != LANG_CAST && k != LANG_SAT && k != LANG_BITS && strcmp(s, words[k].spelling) == 0)
+        if (is_letter(words[k].spelling[0]) && k != LANG_CAST && k != LANG_SAT && k != LANG_BITS &&
+            strcmp(s, words[k].spelling) == 0)
             return (lang_callee){LANG_C_WORD, (uint8_t)k, words[k].arity, words[k].arity, 0, false};
     return c;
 }
@@ -123,11 +142,14 @@ lang_callee lang_callee_of(lang_library *lib, lang_symbol name) {
 }
 
 bool lang_reserved(const lang_library *lib, lang_symbol name) {
-    static const char *const reserved[] = {"op",  "fn",   "attr", "in",  "when",  "let",  "chk",  "rec", "else", "if",   "sum",
-                                           "prod", "max", "min",  "any", "all",   "first", "last", "pick", "inf", "nan", "true", "false"};
-    if (lib->types.at[name]) return true;
+    static const char *const reserved[] = {"op",    "fn",   "attr", "in",   "when", "let",  "chk",  "rec",
+                                           "else",  "if",   "sum",  "prod", "max",  "min",  "any",  "all",
+                                           "first", "last", "pick", "inf",  "nan",  "true", "false"};
+    if (lib->types.at[name])
+        return true;
     for (size_t k = 0; k < sizeof reserved / sizeof *reserved; k++)
-        if (strcmp(lang_name(lib, name), reserved[k]) == 0) return true;
+        if (strcmp(lang_name(lib, name), reserved[k]) == 0)
+            return true;
     return false;
 }
 
@@ -139,26 +161,35 @@ static const char *span_text(base_arena *arena, const lang_source *source, lang_
 /* The lines of comment right above byte `start`, without their slashes, or NULL. */
 static const char *doc_above(base_arena *arena, const lang_source *source, size_t start) {
     size_t line = start;
-    while (line > 0 && source->at[line - 1] != '\n') line--;
+    while (line > 0 && source->at[line - 1] != '\n')
+        line--;
     size_t first = line;
     while (first > 0) {
         size_t begin = first - 1;
-        while (begin > 0 && source->at[begin - 1] != '\n') begin--;
+        while (begin > 0 && source->at[begin - 1] != '\n')
+            begin--;
         size_t k = begin;
-        while (k < first && (source->at[k] == ' ' || source->at[k] == '\t')) k++;
-        if (first - k < 3 || source->at[k] != '/' || source->at[k + 1] != '/') break;
+        while (k < first && (source->at[k] == ' ' || source->at[k] == '\t'))
+            k++;
+        if (first - k < 3 || source->at[k] != '/' || source->at[k + 1] != '/')
+            break;
         first = begin;
     }
-    if (first == line) return NULL;
+    if (first == line)
+        return NULL;
     base_text out = {arena, NULL, 0, 0};
     for (size_t k = first; k < line;) {
-        while (source->at[k] != '/') k++;
+        while (source->at[k] != '/')
+            k++;
         k += 2;
-        if (k < line && source->at[k] == ' ') k++;
+        if (k < line && source->at[k] == ' ')
+            k++;
         size_t end = k;
-        while (end < line && source->at[end] != '\n') end++;
+        while (end < line && source->at[end] != '\n')
+            end++;
         base_putn(&out, source->at + k, end - k - (end > k && source->at[end - 1] == '\r' ? 1 : 0));
-        if (end + 1 < line) base_puts(&out, "\n");
+        if (end + 1 < line)
+            base_puts(&out, "\n");
         k = end + 1;
     }
     return out.at;
@@ -166,7 +197,8 @@ static const char *doc_above(base_arena *arena, const lang_source *source, size_
 
 lang_op_info lang_overload(const lang_library *lib, const char *name, size_t k, base_arena *arena) {
     const lang_op_decl *op = lang_find_op(lib, name);
-    while (k-- > 0) op = op->next;
+    while (k-- > 0)
+        op = op->next;
     lang_op_info info = {0};
     info.name = lang_name(lib, op->name);
     info.doc = doc_above(arena, op->source, op->start);
@@ -176,10 +208,12 @@ lang_op_info lang_overload(const lang_library *lib, const char *name, size_t k, 
     const char **inputs = BASE_NEWS(arena, const char *, op->inputs.n + 1);
     const char **outputs = BASE_NEWS(arena, const char *, op->outputs.n + 1);
     const char **attrs = BASE_NEWS(arena, const char *, op->attrs.n + 1);
-    for (size_t i = 0; i < op->inputs.n; i++) inputs[i] = span_text(arena, op->source, op->inputs.at[i].span);
+    for (size_t i = 0; i < op->inputs.n; i++)
+        inputs[i] = span_text(arena, op->source, op->inputs.at[i].span);
     for (size_t i = 0; i < op->outputs.n; i++)
         outputs[i] = op->outputs.at[i].span.end ? span_text(arena, op->source, op->outputs.at[i].span) : "Y";
-    for (size_t i = 0; i < op->attrs.n; i++) attrs[i] = span_text(arena, op->source, op->attrs.at[i].span);
+    for (size_t i = 0; i < op->attrs.n; i++)
+        attrs[i] = span_text(arena, op->source, op->attrs.at[i].span);
     info.inputs = inputs;
     info.outputs = outputs;
     info.attrs = attrs;

@@ -12,11 +12,16 @@ static bool source_at(const lang_parser *p, lang_token t, const char *s) {
     return t.kind == LANG_T_NAME && !t.pack && strcmp(lang_name(p->lib, t.name), s) == 0;
 }
 
-bool lang_p_mark(const lang_parser *p, char a, char b) { return p->t.kind == LANG_T_MARK && p->t.mark == LANG_MARK(a, b); }
-bool lang_p_word(const lang_parser *p, const char *s) { return source_at(p, p->t, s); }
+bool lang_p_mark(const lang_parser *p, char a, char b) {
+    return p->t.kind == LANG_T_MARK && p->t.mark == LANG_MARK(a, b);
+}
+bool lang_p_word(const lang_parser *p, const char *s) {
+    return source_at(p, p->t, s);
+}
 
 void lang_p_next(lang_parser *p) {
-    if (p->panic) return;
+    if (p->panic)
+        return;
     p->last_end = p->t.end;
     p->t = lang_lex(&p->lexer);
     if (p->t.kind == LANG_T_BAD) {
@@ -26,13 +31,15 @@ void lang_p_next(lang_parser *p) {
 }
 
 bool lang_p_accept(lang_parser *p, char a, char b) {
-    if (!lang_p_mark(p, a, b)) return false;
+    if (!lang_p_mark(p, a, b))
+        return false;
     lang_p_next(p);
     return true;
 }
 
 void lang_p_fail(lang_parser *p, lang_pos pos, const char *format, ...) {
-    if (p->panic) return;
+    if (p->panic)
+        return;
     va_list list;
     va_start(list, format);
     const char *message = base_vprintf(p->lib->arena, format, list);
@@ -45,16 +52,20 @@ void lang_p_fail(lang_parser *p, lang_pos pos, const char *format, ...) {
 }
 
 static const char *shown(lang_parser *p) {
-    if (p->t.kind == LANG_T_END) return "the end of the text";
-    return base_printf(p->lib->arena, "'%s'", base_printable(p->lib->arena, p->source->at + p->t.start, p->t.end - p->t.start, 40));
+    if (p->t.kind == LANG_T_END)
+        return "the end of the text";
+    return base_printf(p->lib->arena, "'%s'",
+                       base_printable(p->lib->arena, p->source->at + p->t.start, p->t.end - p->t.start, 40));
 }
 
 void lang_p_expected(lang_parser *p, const char *what) {
-    if (!p->panic) lang_p_fail(p, p->t.pos, "expected %s, found %s", what, shown(p));
+    if (!p->panic)
+        lang_p_fail(p, p->t.pos, "expected %s, found %s", what, shown(p));
 }
 
 void lang_p_expect(lang_parser *p, char a, char b, const char *what) {
-    if (!lang_p_accept(p, a, b)) lang_p_expected(p, what);
+    if (!lang_p_accept(p, a, b))
+        lang_p_expected(p, what);
 }
 
 lang_symbol lang_p_type(lang_parser *p) {
@@ -65,7 +76,8 @@ lang_symbol lang_p_type(lang_parser *p) {
     lang_symbol s = p->t.name;
     char c = lang_name(p->lib, s)[0];
     if (!p->lib->types.at[s] && !(c >= 'A' && c <= 'Z'))
-        lang_p_fail(p, p->t.pos, "there is no type '%s' (the name of a type variable starts with a capital letter)", lang_name(p->lib, s));
+        lang_p_fail(p, p->t.pos, "there is no type '%s' (the name of a type variable starts with a capital letter)",
+                    lang_name(p->lib, s));
     lang_p_next(p);
     return s;
 }
@@ -77,21 +89,30 @@ static lang_symbol own_name(lang_parser *p, const char *what, bool pack_allowed,
         return 0;
     }
     lang_symbol s = p->t.name;
-    if (lang_reserved(p->lib, s)) lang_p_fail(p, p->t.pos, "'%s' is a word of the language, not a name to give", lang_name(p->lib, s));
-    if (pack) *pack = p->t.pack;
+    if (lang_reserved(p->lib, s))
+        lang_p_fail(p, p->t.pos, "'%s' is a word of the language, not a name to give", lang_name(p->lib, s));
+    if (pack)
+        *pack = p->t.pack;
     lang_p_next(p);
     return s;
 }
 
-lang_symbol lang_p_name(lang_parser *p, const char *what, bool *pack) { return own_name(p, what, pack != NULL, pack); }
+lang_symbol lang_p_name(lang_parser *p, const char *what, bool *pack) {
+    return own_name(p, what, pack != NULL, pack);
+}
 
 /* ---- what comes: looking ahead on a copy of the lexer ---- */
-static lang_token ahead(lang_lexer *copy) { return lang_lex(copy); }
-static bool is_mark(lang_token t, char a) { return t.kind == LANG_T_MARK && t.mark == LANG_MARK(a, 0); }
+static lang_token ahead(lang_lexer *copy) {
+    return lang_lex(copy);
+}
+static bool is_mark(lang_token t, char a) {
+    return t.kind == LANG_T_MARK && t.mark == LANG_MARK(a, 0);
+}
 
 /* NAME [':' type] '[' ahead? With `to_equals`, also the matching ']' and '=' behind it. */
 static bool is_stage_ahead(const lang_parser *p, bool to_equals) {
-    if (p->t.kind != LANG_T_NAME || p->t.pack) return false;
+    if (p->t.kind != LANG_T_NAME || p->t.pack)
+        return false;
     lang_lexer copy = p->lexer;
     copy.diags = NULL;
     lang_token t = ahead(&copy);
@@ -99,25 +120,35 @@ static bool is_stage_ahead(const lang_parser *p, bool to_equals) {
         (void)ahead(&copy);
         t = ahead(&copy);
     }
-    if (!is_mark(t, '[')) return false;
-    if (!to_equals) return true;
+    if (!is_mark(t, '['))
+        return false;
+    if (!to_equals)
+        return true;
     unsigned depth = 1;
     while (depth > 0) {
         t = ahead(&copy);
-        if (t.kind == LANG_T_END || t.kind == LANG_T_BAD || source_at(p, t, "op") || source_at(p, t, "fn") || source_at(p, t, "attr")) return false;
-        if (is_mark(t, '[') || (t.kind == LANG_T_MARK && t.mark == LANG_MARK('.', '['))) depth++;
-        else if (is_mark(t, ']')) depth--;
-        if (depth > LANG_MAX_HEIGHT) return false;
+        if (t.kind == LANG_T_END || t.kind == LANG_T_BAD || source_at(p, t, "op") || source_at(p, t, "fn") ||
+            source_at(p, t, "attr"))
+            return false;
+        if (is_mark(t, '[') || (t.kind == LANG_T_MARK && t.mark == LANG_MARK('.', '[')))
+            depth++;
+        else if (is_mark(t, ']'))
+            depth--;
+        if (depth > LANG_MAX_HEIGHT)
+            return false;
     }
     return is_mark(ahead(&copy), '=');
 }
 
 static bool is_clause_word(const lang_parser *p) {
     static const char *const words[] = {"op", "fn", "attr", "when", "let", "chk", "rec"};
-    if (lang_p_mark(p, '-', '>')) return true;
+    if (lang_p_mark(p, '-', '>'))
+        return true;
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-        if (lang_p_word(p, words[k])) return true;
-    if (!lang_p_word(p, "in")) return false;
+        if (lang_p_word(p, words[k]))
+            return true;
+    if (!lang_p_word(p, "in"))
+        return false;
     lang_lexer copy = p->lexer;
     copy.diags = NULL;
     return !is_mark(ahead(&copy), '(');
@@ -125,15 +156,20 @@ static bool is_clause_word(const lang_parser *p) {
 
 /* After an error: to the next item, or inside an op also to its next clause. */
 static void recover(lang_parser *p, bool in_op) {
-    if (!p->panic) return;
+    if (!p->panic)
+        return;
     p->panic = false;
     p->depth = 0;
     p->t = p->stopped;
+    p->lexer.diags = NULL; /* what is skipped is not judged */
     while (p->t.kind != LANG_T_END) {
-        if (lang_p_word(p, "op") || lang_p_word(p, "fn") || (in_op && is_clause_word(p))) return;
-        do p->t = lang_lex(&p->lexer);
+        if (lang_p_word(p, "op") || lang_p_word(p, "fn") || (in_op && is_clause_word(p)))
+            break;
+        do
+            p->t = lang_lex(&p->lexer);
         while (p->t.kind == LANG_T_BAD);
     }
+    p->lexer.diags = p->diags;
 }
 
 /* ---- clauses ---- */
@@ -141,7 +177,8 @@ static lang_literal literal(lang_parser *p, lang_attr_kind kind) {
     lang_literal v = {0};
     bool minus = lang_p_accept(p, '-', 0);
     if (kind == LANG_A_TEXT) {
-        if (p->t.kind != LANG_T_TEXT || minus) lang_p_expected(p, "a text in quotes");
+        if (p->t.kind != LANG_T_TEXT || minus)
+            lang_p_expected(p, "a text in quotes");
         v.text = p->t.text;
     } else if (p->t.kind == LANG_T_INT) {
         v.i = minus ? -p->t.i : p->t.i;
@@ -161,9 +198,11 @@ static void default_value(lang_parser *p, lang_attr_decl *a) {
     if (a->pack) {
         lang_p_expect(p, '{', 0, "'{' (the values of a pack)");
         while (!p->panic && !lang_p_mark(p, '}', 0)) {
-            if (values.n == LANG_MAX_PACK) lang_p_fail(p, p->t.pos, "a pack has at most %u entries", LANG_MAX_PACK);
+            if (values.n == LANG_MAX_PACK)
+                lang_p_fail(p, p->t.pos, "a pack has at most %u entries", LANG_MAX_PACK);
             *BASE_PUSH(p->lib->arena, &values) = literal(p, a->kind);
-            if (!lang_p_accept(p, ',', 0)) break;
+            if (!lang_p_accept(p, ',', 0))
+                break;
         }
         lang_p_expect(p, '}', 0, "'}'");
     } else {
@@ -181,15 +220,22 @@ static void attr_clause(lang_parser *p, lang_op_decl *op) {
         a.span.start = p->t.start;
         a.name = lang_p_name(p, "the name of an attribute", &a.pack);
         if (lang_p_accept(p, ':', 0)) {
-            if (lang_p_word(p, "int")) a.kind = LANG_A_INT;
-            else if (lang_p_word(p, "float")) a.kind = LANG_A_FLOAT;
-            else if (lang_p_word(p, "text")) a.kind = LANG_A_TEXT;
-            else lang_p_expected(p, "int, float or text");
-            if (a.kind == LANG_A_TEXT && a.pack) lang_p_fail(p, p->t.pos, "a pack of texts is no attribute");
+            if (lang_p_word(p, "int"))
+                a.kind = LANG_A_INT;
+            else if (lang_p_word(p, "float"))
+                a.kind = LANG_A_FLOAT;
+            else if (lang_p_word(p, "text"))
+                a.kind = LANG_A_TEXT;
+            else
+                lang_p_expected(p, "int, float or text");
+            if (a.kind == LANG_A_TEXT && a.pack)
+                lang_p_fail(p, p->t.pos, "a pack of texts is no attribute");
             lang_p_next(p);
         }
-        if (lang_p_accept(p, '=', 0)) default_value(p, &a);
-        if (p->panic) return;
+        if (lang_p_accept(p, '=', 0))
+            default_value(p, &a);
+        if (p->panic)
+            return;
         for (size_t k = 0; k < op->attrs.n; k++)
             if (op->attrs.at[k].name == a.name && op->attrs.at[k].pack == a.pack)
                 lang_p_fail(p, a.pos, "attribute '%s' is stated twice", lang_name(p->lib, a.name));
@@ -221,23 +267,29 @@ static void in_clause(lang_parser *p, lang_op_decl *op) {
         in.span.start = p->t.start;
         in.name = lang_p_name(p, "the name of an input", NULL);
         in.family = lang_p_accept(p, '*', 0);
-        if (lang_p_accept(p, ':', 0)) in.type = lang_p_type(p);
+        if (lang_p_accept(p, ':', 0))
+            in.type = lang_p_type(p);
         lang_p_expect(p, '[', 0, "'[' (the extents of the input)");
         BASE_VEC(lang_dim_decl) dims = {0};
         while (!p->panic && !lang_p_mark(p, ']', 0)) {
-            if (dims.n == LANG_MAX_RANK) lang_p_fail(p, p->t.pos, "an input has at most %u dimensions", LANG_MAX_RANK);
+            if (dims.n == LANG_MAX_RANK)
+                lang_p_fail(p, p->t.pos, "an input has at most %u dimensions", LANG_MAX_RANK);
             *BASE_PUSH(p->lib->arena, &dims) = dim(p);
-            if (!lang_p_accept(p, ',', 0)) break;
+            if (!lang_p_accept(p, ',', 0))
+                break;
         }
         lang_p_expect(p, ']', 0, "',' or ']' after an extent");
         in.optional = lang_p_accept(p, '?', 0);
         in.dims = dims.at;
         in.dim_count = (uint32_t)dims.n;
-        if (p->panic) return;
+        if (p->panic)
+            return;
         for (size_t k = 0; k < op->inputs.n; k++)
-            if (op->inputs.at[k].name == in.name) lang_p_fail(p, in.pos, "input '%s' is stated twice", lang_name(p->lib, in.name));
+            if (op->inputs.at[k].name == in.name)
+                lang_p_fail(p, in.pos, "input '%s' is stated twice", lang_name(p->lib, in.name));
         if (op->inputs.n > 0 && op->inputs.at[op->inputs.n - 1].family)
-            lang_p_fail(p, in.pos, "no input can follow '%s', which takes the rest", lang_name(p->lib, op->inputs.at[op->inputs.n - 1].name));
+            lang_p_fail(p, in.pos, "no input can follow '%s', which takes the rest",
+                        lang_name(p->lib, op->inputs.at[op->inputs.n - 1].name));
         in.span.end = p->last_end;
         *BASE_PUSH(p->lib->arena, &op->inputs) = in;
         lang_p_accept(p, ',', 0);
@@ -250,10 +302,13 @@ static void out_clause(lang_parser *p, lang_op_decl *op) {
         out.pos = p->t.pos;
         out.span.start = p->t.start;
         out.name = lang_p_name(p, "the name of an output", NULL);
-        if (lang_p_accept(p, ':', 0)) out.type = lang_p_type(p);
-        if (p->panic) return;
+        if (lang_p_accept(p, ':', 0))
+            out.type = lang_p_type(p);
+        if (p->panic)
+            return;
         for (size_t k = 0; k < op->outputs.n; k++)
-            if (op->outputs.at[k].name == out.name) lang_p_fail(p, out.pos, "output '%s' is stated twice", lang_name(p->lib, out.name));
+            if (op->outputs.at[k].name == out.name)
+                lang_p_fail(p, out.pos, "output '%s' is stated twice", lang_name(p->lib, out.name));
         out.span.end = p->last_end;
         *BASE_PUSH(p->lib->arena, &op->outputs) = out;
     } while (lang_p_accept(p, ',', 0));
@@ -263,21 +318,26 @@ static lang_stage_decl stage(lang_parser *p, bool in_rec) {
     lang_stage_decl s = {0};
     s.pos = p->t.pos;
     s.name = lang_p_name(p, "a clause (attr, in, when, ->, let, chk, rec) or a stage NAME[v<extent, ...] = ...", NULL);
-    if (lang_p_accept(p, ':', 0)) s.type = lang_p_type(p);
+    if (lang_p_accept(p, ':', 0))
+        s.type = lang_p_type(p);
     lang_p_expect(p, '[', 0, "'[' (the variables of the stage)");
     BASE_VEC(lang_binder) vars = {0};
     while (!p->panic && !lang_p_mark(p, ']', 0)) {
         lang_binder b = {0};
         b.pos = p->t.pos;
-        if (vars.n == LANG_MAX_RANK) lang_p_fail(p, b.pos, "a stage has at most %u dimensions", LANG_MAX_RANK);
+        if (vars.n == LANG_MAX_RANK)
+            lang_p_fail(p, b.pos, "a stage has at most %u dimensions", LANG_MAX_RANK);
         b.name = lang_p_name(p, "a variable", &b.pack);
-        if (lang_p_accept(p, '<', 0)) b.e = lang_p_sum(p);
-        else if (!in_rec || b.pack) lang_p_expected(p, "'<' and the extent of the variable");
+        if (lang_p_accept(p, '<', 0))
+            b.e = lang_p_sum(p);
+        else if (!in_rec || b.pack)
+            lang_p_expected(p, "'<' and the extent of the variable");
         for (size_t k = 0; k < vars.n; k++)
             if (vars.at[k].name == b.name && vars.at[k].pack == b.pack)
                 lang_p_fail(p, b.pos, "variable '%s' is bound twice", lang_name(p->lib, b.name));
         *BASE_PUSH(p->lib->arena, &vars) = b;
-        if (!lang_p_accept(p, ',', 0)) break;
+        if (!lang_p_accept(p, ',', 0))
+            break;
     }
     lang_p_expect(p, ']', 0, "',' or ']' after a variable");
     lang_p_expect(p, '=', 0, "'=' and the value of an element");
@@ -293,17 +353,20 @@ static void rec_clause(lang_parser *p, lang_clause *c) {
     lang_p_expect(p, '<', 0, "'<' and the number of steps");
     c->e = lang_p_sum(p);
     BASE_VEC(lang_stage_decl) stages = {0};
-    if (!lang_p_mark(p, '|', 0)) lang_p_expected(p, "'|' and a stage of the recurrence");
+    if (!lang_p_mark(p, '|', 0))
+        lang_p_expected(p, "'|' and a stage of the recurrence");
     while (lang_p_accept(p, '|', 0)) {
         lang_stage_decl s = stage(p, true);
         size_t own = 0;
-        for (uint32_t k = 0; k < s.var_count; k++) own += s.vars[k].name == c->name && !s.vars[k].pack;
+        for (uint32_t k = 0; k < s.var_count; k++)
+            own += s.vars[k].name == c->name && !s.vars[k].pack;
         for (uint32_t k = 0; k < s.var_count; k++)
             if (!s.vars[k].e && s.vars[k].name != c->name)
-                lang_p_fail(p, s.vars[k].pos, "variable '%s' has no extent, and is not the recurrence's '%s'", lang_name(p->lib, s.vars[k].name),
-                            lang_name(p->lib, c->name));
+                lang_p_fail(p, s.vars[k].pos, "variable '%s' has no extent, and is not the recurrence's '%s'",
+                            lang_name(p->lib, s.vars[k].name), lang_name(p->lib, c->name));
         if (own != 1)
-            lang_p_fail(p, s.pos, "a stage of a recurrence over '%s' must have it as one of its variables", lang_name(p->lib, c->name));
+            lang_p_fail(p, s.pos, "a stage of a recurrence over '%s' must have it as one of its variables",
+                        lang_name(p->lib, c->name));
         *BASE_PUSH(p->lib->arena, &stages) = s;
     }
     c->stages = stages.at;
@@ -337,14 +400,16 @@ static void body_clause(lang_parser *p, lang_op_decl *op) {
         c.stages = s;
         c.stage_count = 1;
     }
-    if (!p->panic) *BASE_PUSH(p->lib->arena, &op->clauses) = c;
+    if (!p->panic)
+        *BASE_PUSH(p->lib->arena, &op->clauses) = c;
 }
 
 /* ---- items ---- */
 /* Each output has its stage, no tensor has two. */
 static void check_stages(lang_parser *p, lang_op_decl *op) {
     BASE_VEC(lang_symbol) seen = {0};
-    for (size_t k = 0; k < op->inputs.n; k++) *BASE_PUSH(p->lib->arena, &seen) = op->inputs.at[k].name;
+    for (size_t k = 0; k < op->inputs.n; k++)
+        *BASE_PUSH(p->lib->arena, &seen) = op->inputs.at[k].name;
     for (size_t k = 0; k < op->clauses.n; k++)
         for (uint32_t j = 0; j < op->clauses.at[k].stage_count; j++) {
             const lang_stage_decl *s = &op->clauses.at[k].stages[j];
@@ -359,10 +424,13 @@ static void check_stages(lang_parser *p, lang_op_decl *op) {
         }
     for (size_t k = 0; k < op->outputs.n; k++) {
         bool found = false;
-        for (size_t i = op->inputs.n; i < seen.n; i++) found |= seen.at[i] == op->outputs.at[k].name;
-        if (found) continue;
+        for (size_t i = op->inputs.n; i < seen.n; i++)
+            found |= seen.at[i] == op->outputs.at[k].name;
+        if (found)
+            continue;
         base_place place = lang_place(p->source, op->outputs.at[k].pos);
-        base_error(p->diags, &place, "op %s: output '%s' has no stage", lang_name(p->lib, op->name), lang_name(p->lib, op->outputs.at[k].name));
+        base_error(p->diags, &place, "op %s: output '%s' has no stage", lang_name(p->lib, op->name),
+                   lang_name(p->lib, op->outputs.at[k].name));
         op->bad = true;
     }
 }
@@ -370,12 +438,14 @@ static void check_stages(lang_parser *p, lang_op_decl *op) {
 static void mark_varying(lang_parser *p, lang_op_decl *op) {
     for (size_t k = 0; k < op->inputs.n; k++) {
         lang_input_decl *in = &op->inputs.at[k];
-        if (!in->family) continue;
+        if (!in->family)
+            continue;
         lang_dim_decl *dims = BASE_NEWS(p->lib->arena, lang_dim_decl, in->dim_count + 1);
         for (uint32_t j = 0; j < in->dim_count; j++) {
             dims[j] = in->dims[j];
             for (size_t i = 0; i < p->varying.n; i++)
-                if (p->varying.at[i].name == dims[j].name && p->varying.at[i].pack == dims[j].pack) dims[j].varies = true;
+                if (p->varying.at[i].name == dims[j].name && p->varying.at[i].pack == dims[j].pack)
+                    dims[j].varies = true;
         }
         in->dims = dims;
     }
@@ -399,7 +469,8 @@ static void parse_op(lang_parser *p) {
             op->bad = true;
             recover(p, true);
         }
-        if (p->t.kind == LANG_T_END || lang_p_word(p, "op") || lang_p_word(p, "fn")) break;
+        if (p->t.kind == LANG_T_END || lang_p_word(p, "op") || lang_p_word(p, "fn"))
+            break;
         if (lang_p_word(p, "attr")) {
             lang_p_next(p);
             attr_clause(p, op);
@@ -411,17 +482,20 @@ static void parse_op(lang_parser *p) {
         } else if (lang_p_word(p, "when")) {
             lang_p_next(p);
             const lang_expr *e = lang_p_expr(p);
-            if (!p->panic) *BASE_PUSH(p->lib->arena, &op->whens) = e;
+            if (!p->panic)
+                *BASE_PUSH(p->lib->arena, &op->whens) = e;
         } else {
             body_clause(p, op);
         }
     }
-    if (op->name == 0) return;
+    if (op->name == 0)
+        return;
     if (op->outputs.n == 0) {
         lang_output_decl y = {lang_intern(p->lib, "Y", 1), 0, op->pos, {0, 0}};
         *BASE_PUSH(p->lib->arena, &op->outputs) = y;
     }
-    if (!op->bad) check_stages(p, op);
+    if (!op->bad)
+        check_stages(p, op);
     mark_varying(p, op);
     lang_add_op(p->lib, op);
 }
@@ -444,7 +518,8 @@ static void parse_fn(lang_parser *p) {
             if (params.at[k].name == b.name && params.at[k].pack == b.pack)
                 lang_p_fail(p, b.pos, "parameter '%s' is stated twice", lang_name(p->lib, b.name));
         *BASE_PUSH(p->lib->arena, &params) = b;
-        if (!lang_p_accept(p, ',', 0)) break;
+        if (!lang_p_accept(p, ',', 0))
+            break;
     }
     lang_p_expect(p, ')', 0, "',' or ')' after a parameter");
     lang_p_expect(p, '=', 0, "'=' and the body of the fn");
@@ -458,7 +533,8 @@ static void parse_fn(lang_parser *p) {
         return;
     }
     if (p->lib->fns.at[fn->name]) {
-        base_place place = lang_place(p->source, fn->pos), before = lang_place(p->lib->fns.at[fn->name]->source, p->lib->fns.at[fn->name]->pos);
+        base_place place = lang_place(p->source, fn->pos),
+                   before = lang_place(p->lib->fns.at[fn->name]->source, p->lib->fns.at[fn->name]->pos);
         base_error(p->diags, &place, "fn '%s' is defined already", lang_name(p->lib, fn->name));
         base_note(p->diags, &before, "here");
         return;
@@ -478,9 +554,12 @@ base_status lang_parse(lang_library *lib, const char *file, const char *text, si
     lang_p_next(&p);
     recover(&p, false);
     while (p.t.kind != LANG_T_END) {
-        if (lang_p_word(&p, "op")) parse_op(&p);
-        else if (lang_p_word(&p, "fn")) parse_fn(&p);
-        else lang_p_expected(&p, "'op' or 'fn'");
+        if (lang_p_word(&p, "op"))
+            parse_op(&p);
+        else if (lang_p_word(&p, "fn"))
+            parse_fn(&p);
+        else
+            lang_p_expected(&p, "'op' or 'fn'");
         recover(&p, false);
     }
     return d->errors > before ? BASE_REFUSED : BASE_OK;

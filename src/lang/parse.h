@@ -24,7 +24,7 @@ typedef struct lang_parser {
     lang_token stopped; /* the token at which a panic began */
     size_t last_end;    /* byte after the token before t */
     bool panic;
-    unsigned depth; /* of nested expressions */
+    unsigned depth;                 /* of nested expressions */
     BASE_VEC(lang_varying) varying; /* extents that famdim and famsum name in this op */
 } lang_parser;
 

@@ -35,12 +35,15 @@ size_t interpret_bytes(const lang_tensor *t) {
 
 /* ---- the interpreter ---- */
 
-static uint64_t key_of(const interpreter *x, const lang_node *n) {
-    uint64_t key = 0;
+static void key_of(const interpreter *x, const lang_node *n, uint64_t *key) {
+    assert(n->free >> INTERPRET_VARS == 0);
+    key[0] = key[1] = 0;
     for (uint32_t k = 0; k < INTERPRET_VARS; k++) {
-        key |= (n->free >> k & 1) != 0 ? (uint64_t)x->value[k] << (8 * k) : 0;
+        if ((n->free >> k & 1) != 0) {
+            assert(x->value[k] < 16);
+            key[k / 16] |= (uint64_t)x->value[k] << (k % 16 * 4);
+        }
     }
-    return key;
 }
 
 static base_value read_value(interpreter *x, lang_ref e, const lang_node *n) {
@@ -149,14 +152,15 @@ static base_value reduce_value(interpreter *x, lang_ref e, const lang_node *n) {
 base_value interpret_node(interpreter *x, lang_ref e) {
     const lang_node *n = lang_at(x->p, e);
     base_value v = {0};
-    uint64_t key = key_of(x, n);
+    uint64_t key[2];
     if (n->kind == LANG_CONST) {
         return n->value;
     }
     if (n->kind == LANG_VAR) {
         return (base_value){.i = x->value[n->index]};
     }
-    if (x->memo[e].set && x->memo[e].key == key) {
+    key_of(x, n, key);
+    if (x->memo[e].set && memcmp(x->memo[e].key, key, sizeof key) == 0) {
         return x->memo[e].value;
     }
     bool before = x->failed;
@@ -166,7 +170,7 @@ base_value interpret_node(interpreter *x, lang_ref e) {
                                 : reduce_value(x, e, n);
     if (!x->failed) {
         x->memo[e].set = true;
-        x->memo[e].key = key;
+        memcpy(x->memo[e].key, key, sizeof key);
         x->memo[e].value = v;
     }
     x->failed = x->failed || before;

@@ -1,14 +1,14 @@
 /* interpret.h - a small, slow interpreter of typed programs, and random programs, for the tests of analyses and transforms.
  *
- * Independent of the evaluator: it recurses over nodes, one value at a time, by lang_word_value. At most 8 variables with
- * extents below 256; no recurrences, no dynamic extents.
+ * Independent of the evaluator: it recurses over nodes, one value at a time, by lang_word_value. At most 32 variables with
+ * extents up to 16; no recurrences, no dynamic extents.
  */
 #ifndef BURIN_TESTS_INTERPRET_H
 #define BURIN_TESTS_INTERPRET_H
 
 #include "lang/lang.h"
 
-#define INTERPRET_VARS 8u
+#define INTERPRET_VARS 32u
 
 typedef struct interpreter {
     const lang_program *p;
@@ -17,7 +17,7 @@ typedef struct interpreter {
     int64_t value[INTERPRET_VARS];
     bool failed; /* a read outside without fill */
     struct {
-        uint64_t key;
+        uint64_t key[2]; /* 4 bits for each variable that occurs free */
         base_value value;
         bool set;
     } * memo;

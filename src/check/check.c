@@ -49,7 +49,8 @@ void check_fill_inputs(const ir_model *m, unsigned k, void *const *inputs) {
         uint64_t n = 0;
         (void)ir_shape_elements(&t->shape, &n);
         for (uint64_t e = 0; e < n; e++) {
-            base_value v = base_type_is_float(t->type) ? float_input(k, e, &state) : integer_input(t->type, k, e, &state);
+            base_value v =
+                base_type_is_float(t->type) ? float_input(k, e, &state) : integer_input(t->type, k, e, &state);
             if (base_type_is_float(t->type)) {
                 v.f = base_round_to(t->type, v.f);
             }
@@ -79,7 +80,8 @@ static void **rooms(base_arena *scratch, const ir_graph *g, const uint32_t *list
 }
 
 /* The last bytes of a trace are the module's outputs. */
-static base_status compare_whole(checker *c, base_arena *scratch, const void *const *inputs, const uint8_t *trace, size_t size) {
+static base_status compare_whole(checker *c, base_arena *scratch, const void *const *inputs, const uint8_t *trace,
+                                 size_t size) {
     const ir_graph *g = &c->m->graphs.at[0];
     void **want = rooms(scratch, g, g->outputs.at, g->outputs.n);
     base_status status = check_reference_run(c->reference, scratch, inputs, want, c->d);
@@ -93,7 +95,10 @@ static base_status compare_whole(checker *c, base_arena *scratch, const void *co
         }
         size -= (size_t)bytes;
         if (memcmp(trace + size, want[i], (size_t)bytes) != 0) {
-            base_error(c->d, NULL, "output %zu differs from the graph as it was read, though every operator agrees with its definition", i);
+            base_error(
+                c->d, NULL,
+                "output %zu differs from the graph as it was read, though every operator agrees with its definition",
+                i);
             return BASE_WRONG;
         }
     }
@@ -109,7 +114,7 @@ static base_status check_case(checker *c, unsigned k) {
     check_fill_inputs(c->m, k, inputs);
     base_status status = check_run_module(scratch, &c->build, (const void *const *)inputs, &trace, &size, c->d);
     if (status == BASE_OK) {
-        status = check_layers(scratch, c->plan, trace, size, &c->sampled, &c->total, c->d);
+        status = check_layers(scratch, c->plan, (const void *const *)inputs, trace, size, &c->sampled, &c->total, c->d);
     }
     if (status == BASE_OK && c->reference != NULL) {
         status = compare_whole(c, scratch, (const void *const *)inputs, trace, size);
@@ -145,19 +150,23 @@ static void describe(checker *c, const char *compiler, unsigned cases, check_res
     base_put_quoted(&json, compiler);
     base_puts(&json, ",\"flags\":");
     base_put_quoted(&json, c->build.flags);
-    base_put(&json, ",\"pointer_bits\":%u,\"cases\":%u,\"sampled\":%" PRIu64 ",\"elements\":%" PRIu64 ",\"whole_graph\":%s}", (unsigned)sizeof(void *) * 8,
-             cases, c->sampled, c->total, c->reference != NULL ? "true" : "false");
+    base_put(&json,
+             ",\"pointer_bits\":%u,\"cases\":%u,\"sampled\":%" PRIu64 ",\"elements\":%" PRIu64 ",\"whole_graph\":%s}",
+             (unsigned)sizeof(void *) * 8, cases, c->sampled, c->total, c->reference != NULL ? "true" : "false");
     *r = (check_result){.checked = true, .compiler = compiler, .json = json.at};
-    r->why = base_printf(c->arena, "checked: %u inputs, %" PRIu64 " of %" PRIu64 " elements compared, operator by operator%s (%s %s)", cases, c->sampled,
-                         c->total, c->reference != NULL ? " and over the whole graph" : "", compiler, c->build.flags);
+    r->why = base_printf(
+        c->arena, "checked: %u inputs, %" PRIu64 " of %" PRIu64 " elements compared, operator by operator%s (%s %s)",
+        cases, c->sampled, c->total, c->reference != NULL ? " and over the whole graph" : "", compiler, c->build.flags);
 }
 
-base_status check_emitted(base_arena *arena, ops_registry *ops, const ir_model *as_read, const plan_module *plan, const compile_options *o,
-                          const char *compiler, unsigned cases, check_result *result, base_diags *d) {
+base_status check_emitted(base_arena *arena, ops_registry *ops, const ir_model *as_read, const plan_module *plan,
+                          const compile_options *o, const char *compiler, unsigned cases, check_result *result,
+                          base_diags *d) {
     checker c = {.arena = arena, .m = as_read, .plan = plan, .d = d};
     const char *found = check_find_compiler(arena, compiler);
     if (found == NULL) {
-        *result = (check_result){.why = "not checked: no C compiler was found", .json = "{\"checked\":false,\"why\":\"no C compiler was found\"}"};
+        *result = (check_result){.why = "not checked: no C compiler was found",
+                                 .json = "{\"checked\":false,\"why\":\"no C compiler was found\"}"};
         if (compiler != NULL) {
             base_error(d, NULL, "--compiler %s: no such program", compiler);
             return BASE_USAGE;

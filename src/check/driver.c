@@ -10,7 +10,9 @@
 
 #define HOST_FLAGS "-std=c99 -O2"
 
-static bool is_constant(const plan_tensor *t) { return t->role == PLAN_CONSTANT; }
+static bool is_constant(const plan_tensor *t) {
+    return t->role == PLAN_CONSTANT;
+}
 
 size_t check_traced(const plan_module *p, const plan_kernel *k, bool is_input, uint32_t *out, size_t max) {
     const lang_program *prog = k->program;
@@ -37,15 +39,21 @@ static char *driver_text(base_arena *arena, const plan_module *p, bool trace) {
     base_text t = {.arena = arena};
     const char *x = p->prefix;
     base_put(&t, "#include <stdio.h>\n#include <string.h>\n#include \"%s.h\"\n", x);
-    base_put(&t, "static union { unsigned char bytes[%" PRIu64 " + 64]; double align; } room;\nstatic %s_model model;\n", p->arena_bytes, x);
+    base_put(&t,
+             "static union { unsigned char bytes[%" PRIu64 " + 64]; double align; } room;\nstatic %s_model model;\n",
+             p->arena_bytes, x);
     base_puts(&t, "int main(void) {\n    unsigned char *arena = room.bytes;\n    int done = 0;\n");
     base_put(&t, "    while ((size_t)arena %% %s_ARENA_ALIGNMENT) {\n        arena++;\n    }\n", x);
-    base_put(&t, "    memset(arena, 0xa5, %" PRIu64 ");\n    if (%s_init(&model, arena, %" PRIu64 ") != %s_OK) {\n        return 10;\n    }\n", p->arena_bytes,
-             x, p->arena_bytes, x);
+    base_put(&t,
+             "    memset(arena, 0xa5, %" PRIu64 ");\n    if (%s_init(&model, arena, %" PRIu64
+             ") != %s_OK) {\n        return 10;\n    }\n",
+             p->arena_bytes, x, p->arena_bytes, x);
     for (size_t i = 0; i < p->inputs.n; i++) {
         uint64_t bytes = p->tensors.at[p->inputs.at[i]].bytes;
-        base_put(&t, "    if (%" PRIu64 " > 0 && fread(%s_input(&model, %zu), 1, %" PRIu64 ", stdin) != %" PRIu64 ") {\n        return 11;\n    }\n", bytes, x,
-                 i, bytes, bytes);
+        base_put(&t,
+                 "    if (%" PRIu64 " > 0 && fread(%s_input(&model, %zu), 1, %" PRIu64 ", stdin) != %" PRIu64
+                 ") {\n        return 11;\n    }\n",
+                 bytes, x, i, bytes, bytes);
     }
     for (size_t i = 0; trace && i < p->kernels.n; i++) {
         put_writes(&t, p, i, true);
@@ -56,7 +64,8 @@ static char *driver_text(base_arena *arena, const plan_module *p, bool trace) {
         base_put(&t, "    (void)done;\n    if (%s_run(&model) != %s_OK) {\n        return 12;\n    }\n", x, x);
     }
     for (size_t i = 0; i < p->outputs.n; i++) {
-        base_put(&t, "    fwrite(%s_output(&model, %zu), 1, %" PRIu64 ", stdout);\n", x, i, p->tensors.at[p->outputs.at[i]].bytes);
+        base_put(&t, "    fwrite(%s_output(&model, %zu), 1, %" PRIu64 ", stdout);\n", x, i,
+                 p->tensors.at[p->outputs.at[i]].bytes);
     }
     base_puts(&t, "    return fflush(stdout) != 0;\n}\n");
     return t.at;
@@ -67,8 +76,8 @@ static bool is_source(const char *name) {
     return n > 2 && strcmp(name + n - 2, ".c") == 0;
 }
 
-base_status check_build_module(base_arena *arena, const plan_module *plan, const compile_options *o, const char *compiler, bool trace,
-                               check_build *out, base_diags *d) {
+base_status check_build_module(base_arena *arena, const plan_module *plan, const compile_options *o,
+                               const char *compiler, bool trace, check_build *out, base_diags *d) {
     target_files files = {0};
     target_options t = {.layout = "folder"};
     BASE_VEC(const char *) argv = {0};
@@ -81,7 +90,8 @@ base_status check_build_module(base_arena *arena, const plan_module *plan, const
         return BASE_IO;
     }
     const char *main_text = driver_text(arena, plan, trace);
-    *BASE_PUSH(arena, &files.list) = (base_output_file){.name = "burin_driver.c", .bytes = main_text, .size = strlen(main_text)};
+    *BASE_PUSH(arena, &files.list) =
+        (base_output_file){.name = "burin_driver.c", .bytes = main_text, .size = strlen(main_text)};
     status = base_files_write(arena, folder, files.list.at, files.list.n, true, d);
     if (status != BASE_OK) {
         return status;
@@ -106,8 +116,8 @@ base_status check_build_module(base_arena *arena, const plan_module *plan, const
     return BASE_OK;
 }
 
-base_status check_run_module(base_arena *arena, const check_build *b, const void *const *inputs, const uint8_t **bytes, size_t *size,
-                             base_diags *d) {
+base_status check_run_module(base_arena *arena, const check_build *b, const void *const *inputs, const uint8_t **bytes,
+                             size_t *size, base_diags *d) {
     const plan_module *p = b->plan;
     base_text in = {.arena = arena};
     for (size_t i = 0; i < p->inputs.n; i++) {
@@ -131,15 +141,16 @@ base_status check_run_module(base_arena *arena, const check_build *b, const void
     return status;
 }
 
-base_status check_run_emitted(base_arena *arena, const plan_module *plan, const compile_options *o, const char *compiler,
-                              const void *const *inputs, void *const *outputs, base_diags *d) {
+base_status check_run_emitted(base_arena *arena, const plan_module *plan, const compile_options *o,
+                              const char *compiler, const void *const *inputs, void *const *outputs, base_diags *d) {
     check_build build;
     const uint8_t *bytes = NULL;
     size_t size = 0, at = 0;
     const char *found = check_find_compiler(arena, compiler);
     if (found == NULL) {
-        return base_error(d, NULL, "the host provider needs a C compiler and %s was found; install gcc or clang, or give --compiler",
-                          compiler != NULL ? compiler : "none");
+        return base_error(
+            d, NULL, "the host provider needs a C compiler and %s was found; install gcc or clang, or give --compiler",
+            compiler != NULL ? compiler : "none");
     }
     base_status status = check_build_module(arena, plan, o, found, false, &build, d);
     if (status == BASE_OK) {

@@ -11,6 +11,7 @@
 
 #define WHOLE_COST UINT64_C(400000000) /* scalar operations of a kernel that is still checked whole */
 #define SAMPLES 512u
+#define FOLD_LIMIT ((uint64_t)1 << 26) /* bytes of one folded stage */
 
 typedef struct walker {
     base_arena *arena;
@@ -38,7 +39,8 @@ static base_status short_trace(walker *w) {
 
 static char *place(walker *w, const plan_kernel *k) {
     const char *word = k->node->source_name != NULL ? k->node->source_name : k->op;
-    return k->id_count > 0 && k->ids[0] != IR_NONE ? base_printf(w->arena, "operator %u %s", k->ids[0], word) : base_strdup(w->arena, word);
+    return k->id_count > 0 && k->ids[0] != IR_NONE ? base_printf(w->arena, "operator %u %s", k->ids[0], word)
+                                                   : base_strdup(w->arena, word);
 }
 
 static char *index_text(base_arena *arena, const ir_shape *s, uint64_t element) {
@@ -87,15 +89,17 @@ typedef struct expected {
     uint64_t count;
 } expected;
 
-static base_status compare_output(walker *w, const plan_kernel *k, const plan_tensor *t, size_t output, const uint8_t *got, const expected *e) {
+static base_status compare_output(walker *w, const plan_kernel *k, const plan_tensor *t, size_t output,
+                                  const uint8_t *got, const expected *e) {
     for (uint64_t i = 0; i < e->count; i++) {
         uint64_t element = e->elements != NULL ? e->elements[i] : i;
         base_value a = base_load(t->type, got, element), b = base_load(t->type, e->data, i);
         if (!agrees(t->type, a, b, e->value[i], e->bound[i])) {
             base_text allowed = {.arena = w->arena};
             base_put_float(&allowed, e->bound[i]);
-            base_error(w->d, NULL, "%s: output %zu, element %s is %s, the definition gives %s (allowed difference %s)", place(w, k), output,
-                       index_text(w->arena, &t->shape, element), value_text(w->arena, t->type, a), value_text(w->arena, t->type, b), allowed.at);
+            base_error(w->d, NULL, "%s: output %zu, element %s is %s, the definition gives %s (allowed difference %s)",
+                       place(w, k), output, index_text(w->arena, &t->shape, element), value_text(w->arena, t->type, a),
+                       value_text(w->arena, t->type, b), allowed.at);
             return BASE_WRONG;
         }
     }
@@ -124,7 +128,9 @@ static const void **kernel_inputs(walker *w, const plan_kernel *k, base_arena *s
     const void **inputs = BASE_NEWS(scratch, const void *, raw->inputs.n + 1);
     for (size_t i = 0; i < raw->inputs.n && i < k->node->input_count; i++) {
         uint32_t g = k->node->inputs[i];
-        inputs[i] = g == IR_NONE ? NULL : w->p->graph->tensors.at[g].data != NULL ? w->p->graph->tensors.at[g].data : w->latest[g];
+        inputs[i] = g == IR_NONE                              ? NULL
+                    : w->p->graph->tensors.at[g].data != NULL ? w->p->graph->tensors.at[g].data
+                                                              : w->latest[g];
     }
     uint32_t traced[64];
     size_t n = check_traced(w->p, k, true, traced, 64);
@@ -162,8 +168,8 @@ static expected room_for(base_arena *scratch, base_type type, uint64_t count) {
     return e;
 }
 
-static base_status check_whole(walker *w, const plan_kernel *k, const lang_code *code, const void *const *inputs, const uint8_t **got,
-                               base_arena *scratch) {
+static base_status check_whole(walker *w, const plan_kernel *k, const lang_code *code, const void *const *inputs,
+                               const uint8_t **got, base_arena *scratch) {
     size_t n = k->raw->outputs.n;
     lang_result *results = BASE_NEWS(scratch, lang_result, n + 1);
     expected *e = BASE_NEWS(scratch, expected, n + 1);
@@ -182,8 +188,8 @@ static base_status check_whole(walker *w, const plan_kernel *k, const lang_code 
     return status;
 }
 
-static base_status check_sampled(walker *w, const plan_kernel *k, const lang_code *code, const void *const *inputs, const uint8_t **got,
-                                 base_arena *scratch) {
+static base_status check_sampled(walker *w, const plan_kernel *k, const lang_code *code, const void *const *inputs,
+                                 const uint8_t **got, base_arena *scratch) {
     base_status status = BASE_OK;
     for (size_t i = 0; status == BASE_OK && i < k->raw->outputs.n; i++) {
         const plan_tensor *t = &w->p->tensors.at[k->tensor[k->program->outputs.at[i]]];
@@ -193,7 +199,8 @@ static base_status check_sampled(walker *w, const plan_kernel *k, const lang_cod
         expected e = room_for(scratch, t->type, count);
         e.elements = list;
         w->total += elements;
-        status = lang_run_elements(code, scratch, inputs, (uint32_t)i, list, (size_t)count, e.data, e.value, e.bound, w->d);
+        status =
+            lang_run_elements(code, scratch, inputs, (uint32_t)i, list, (size_t)count, e.data, e.value, e.bound, w->d);
         if (status == BASE_OK) {
             status = compare_output(w, k, t, i, got[i], &e);
         }
@@ -217,19 +224,27 @@ static base_status check_kernel(walker *w, size_t index) {
         }
     }
     if (status == BASE_OK) {
-        lang_code *code = lang_compile(scratch, k->raw, has_floats(k->raw) ? LANG_EVAL_BOUND : LANG_EVAL_EXACT, w->d);
+        /* What depends on constants only is computed at compile time by the evaluator itself: exact, and without a bound. */
+        const lang_program *definition = lang_fold(scratch, k->raw, FOLD_LIMIT);
+        lang_code *code =
+            lang_compile(scratch, definition, has_floats(definition) ? LANG_EVAL_BOUND : LANG_EVAL_EXACT, w->d);
         bool whole = lang_cost(k->raw) <= WHOLE_COST;
-        status = code == NULL ? BASE_REFUSED : whole ? check_whole(w, k, code, inputs, got, scratch) : check_sampled(w, k, code, inputs, got, scratch);
+        status = code == NULL ? BASE_REFUSED
+                 : whole      ? check_whole(w, k, code, inputs, got, scratch)
+                              : check_sampled(w, k, code, inputs, got, scratch);
     }
     base_arena_free(scratch);
     return status;
 }
 
-base_status check_layers(base_arena *arena, const plan_module *p, const uint8_t *trace, size_t size, uint64_t *sampled, uint64_t *total,
-                         base_diags *d) {
+base_status check_layers(base_arena *arena, const plan_module *p, const void *const *inputs, const uint8_t *trace,
+                         size_t size, uint64_t *sampled, uint64_t *total, base_diags *d) {
     walker w = {.arena = arena, .p = p, .trace = trace, .size = size, .d = d};
     base_status status = BASE_OK;
     w.latest = BASE_NEWS(arena, const uint8_t *, p->graph->tensors.n + 1);
+    for (size_t i = 0; i < p->graph->inputs.n; i++) {
+        w.latest[p->graph->inputs.at[i]] = inputs[i];
+    }
     for (size_t i = 0; status == BASE_OK && i < p->kernels.n; i++) {
         status = check_kernel(&w, i);
     }

@@ -39,7 +39,9 @@ static void remove_folder(const char *path, int depth) {
     rmdir(path);
 }
 
-static void remove_later(void *path) { remove_folder(path, 3); }
+static void remove_later(void *path) {
+    remove_folder(path, 3);
+}
 
 char *check_temporary_folder(base_arena *arena, base_diags *d) {
     const char *root = getenv("TMPDIR");
@@ -92,7 +94,8 @@ static const char *tail_of(base_arena *arena, const char *path) {
     return base_printable(arena, text, n, sizeof text);
 }
 
-check_process check_spawn(base_arena *arena, const char *folder, const char *const *argv, const char *in, const char *out) {
+check_process check_spawn(base_arena *arena, const char *folder, const char *const *argv, const char *in,
+                          const char *out) {
     check_process result = {.status = -1, .text = ""};
     const char *from = in != NULL ? base_printf(arena, "%s/%s", folder, in) : "/dev/null";
     const char *to = out != NULL ? base_printf(arena, "%s/%s", folder, out) : "/dev/null";
@@ -102,7 +105,8 @@ check_process check_spawn(base_arena *arena, const char *folder, const char *con
         return result;
     }
     pid_t pid;
-    int fault = posix_spawn_file_actions_addchdir_np(&actions, folder) | posix_spawn_file_actions_addopen(&actions, 0, from, O_RDONLY, 0) |
+    int fault = posix_spawn_file_actions_addchdir_np(&actions, folder) |
+                posix_spawn_file_actions_addopen(&actions, 0, from, O_RDONLY, 0) |
                 posix_spawn_file_actions_addopen(&actions, 1, to, O_WRONLY | O_CREAT | O_TRUNC, 0600) |
                 posix_spawn_file_actions_addopen(&actions, 2, said, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (fault == 0) {

@@ -14,8 +14,8 @@ struct check_reference {
     lang_code **codes;
 };
 
-base_status check_reference_new(base_arena *arena, ops_registry *ops, const ir_model *m, const ops_goal *goal, bool simplified,
-                                check_reference **out, base_diags *d) {
+base_status check_reference_new(base_arena *arena, ops_registry *ops, const ir_model *m, const ops_goal *goal,
+                                bool simplified, check_reference **out, base_diags *d) {
     check_reference *r = BASE_NEW(arena, check_reference);
     base_status status = BASE_OK;
     r->arena = arena;
@@ -37,7 +37,8 @@ base_status check_reference_new(base_arena *arena, ops_registry *ops, const ir_m
     return status;
 }
 
-static base_status run_node(const check_reference *r, size_t i, base_arena *scratch, const void **contents, void **own, base_diags *d) {
+static base_status run_node(const check_reference *r, size_t i, base_arena *scratch, const void **contents, void **own,
+                            base_diags *d) {
     const ir_node *n = &r->graph->nodes.at[i];
     const void **inputs = BASE_NEWS(scratch, const void *, n->input_count + 1);
     lang_result *results = BASE_NEWS(scratch, lang_result, n->output_count + 1);
@@ -62,7 +63,8 @@ static base_status run_node(const check_reference *r, size_t i, base_arena *scra
     return status;
 }
 
-base_status check_reference_run(check_reference *r, base_arena *scratch, const void *const *inputs, void *const *outputs, base_diags *d) {
+base_status check_reference_run(check_reference *r, base_arena *scratch, const void *const *inputs,
+                                void *const *outputs, base_diags *d) {
     const ir_graph *g = r->graph;
     const void **contents = BASE_NEWS(scratch, const void *, g->tensors.n + 1);
     void **own = BASE_NEWS(scratch, void *, g->tensors.n + 1);

@@ -18,7 +18,7 @@ all:
 
 # The project's own small model, or MODEL=file.tflite
 demo: all
-	@$(call script,demo.sh) $(MODEL)
+	@$(call script,demo.sh) $(if $(MODEL),'$(MODEL)')
 
 check:
 	@sh scripts/setup check

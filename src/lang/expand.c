@@ -394,6 +394,8 @@ static lang_val read_tensor(lang_inst *in, const lang_expr *e, int at) {
     const lang_actual *a = lang_x_actual(in, e, at);
     if (!a)
         return lang_v_bad();
+    if (!a->present && a->output)
+        return lang_i_fail(in, e->pos, "the stage %s is read before it is defined", a->label);
     if (!a->present) {
         if (e->fill)
             return lang_x(in, e->fill, at);
@@ -406,8 +408,6 @@ static lang_val read_tensor(lang_inst *in, const lang_expr *e, int at) {
         return lang_v_bad();
     if (a->family)
         return lang_i_fail(in, e->pos, "%s is a family: write %s#k for one of its members", a->label, a->label);
-    if (a->tensor == IR_NONE)
-        return lang_i_fail(in, e->pos, "the stage %s is read before it is defined", a->label);
     base_type type = in->p->tensors.at[a->tensor].type;
     if (type == BASE_NONE)
         return lang_i_fail(in, e->pos, "the stage %s is read before its value is known: state its type", a->label);

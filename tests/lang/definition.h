@@ -1,12 +1,14 @@
 /* definition.h - for the tests of the language: definitions as text, calls as text, results as text.
  *
  * A call is written  name item item ...  with the items
- *   f32[2,3]            an input; f32[2]={1,2} with contents; i8[2]@0.5:3 quantised (scale:zero point, a list of them
- *                       for more channels: @0.5:3,0.25:0); - an absent input
+ *   f32[2,3]            an input; f32[2]={1,2} with contents for the run, f32[2]:{1,2} known at instantiation already;
+ *                       i8[2]@0.5:3 quantised (scale:zero point, a list of them for more channels: @0.5:3,0.25:0);
+ *                       - an absent input
  *   >i8[2]  >i8         an output: its type and extents, or its type alone; may be quantised as an input
  *   axis=1  p=[1,2]  alpha=0.5  act='relu'   attributes
  *   +litert             a goal
- * Results are the elements of all outputs in order, outputs separated by |: integers in decimal, floats as the shortest decimal.
+ * Results are the elements of all outputs in order, outputs separated by |: integers in decimal, floats as the shortest decimal
+ * (2, not 2.0).
  */
 #ifndef BURIN_TESTS_LANG_DEFINITION_H
 #define BURIN_TESTS_LANG_DEFINITION_H
@@ -29,6 +31,7 @@ typedef struct definition {
     lang_library *lib;
     lang_call call;
     lang_argument inputs[16], outputs[4];
+    const void *contents[16];
     ir_attr attrs[16];
     const char *goals[4];
     lang_program *program;
@@ -92,7 +95,7 @@ static inline uint64_t definition_elements(const ir_shape *shape) {
     return n;
 }
 
-static inline void definition_data(definition *f, lang_argument *a, const char **s) {
+static inline void *definition_data(definition *f, const lang_argument *a, const char **s) {
     uint64_t bytes, n = definition_elements(&a->shape);
     assert_true(base_type_bytes(a->type, n, &bytes));
     void *data = base_alloc(f->arena, bytes + 1, 1);
@@ -107,7 +110,7 @@ static inline void definition_data(definition *f, lang_argument *a, const char *
     }
     if (n == 0)
         assert_int_equal(*(*s)++, '}');
-    a->data = data;
+    return data;
 }
 
 static inline void definition_quant(definition *f, lang_argument *a, const char **s) {
@@ -123,7 +126,7 @@ static inline void definition_quant(definition *f, lang_argument *a, const char 
     a->quant.zero = zeros;
 }
 
-static inline void definition_argument(definition *f, lang_argument *a, const char *s) {
+static inline void definition_argument(definition *f, lang_argument *a, const char *s, const void **contents) {
     if (*s == '-')
         return;
     size_t n = strcspn(s, "[@");
@@ -141,9 +144,12 @@ static inline void definition_argument(definition *f, lang_argument *a, const ch
     }
     if (*s == '@')
         definition_quant(f, a, &s);
-    if (*s == '=' && s[1] == '{') {
+    if ((*s == '=' || *s == ':') && s[1] == '{') {
+        const bool known = *s == ':';
         s += 2;
-        definition_data(f, a, &s);
+        *contents = definition_data(f, a, &s);
+        if (known)
+            a->data = *contents;
     }
     if (*s)
         fail_msg("what is this in a call: %s", s);
@@ -184,17 +190,20 @@ static inline base_status definition_call(definition *f, const char *text) {
     memset(f->inputs, 0, sizeof f->inputs);
     memset(f->outputs, 0, sizeof f->outputs);
     memset(f->attrs, 0, sizeof f->attrs);
+    memset(f->contents, 0, sizeof f->contents);
     f->call.op = strtok_r(copy, " ", &save);
     for (char *s; (s = strtok_r(NULL, " ", &save)) != NULL;) {
         char *equals = strchr(s, '='), *bracket = strchr(s, '[');
         if (*s == '>')
-            definition_argument(f, &f->outputs[f->call.output_count++], s + 1);
+            definition_argument(f, &f->outputs[f->call.output_count++], s + 1, NULL);
         else if (*s == '+')
             f->goals[f->call.goal_count++] = s + 1;
         else if (equals && (!bracket || equals < bracket))
             definition_attr(f, &f->attrs[f->call.attr_count++], s, equals);
-        else
-            definition_argument(f, &f->inputs[f->call.input_count++], s);
+        else {
+            definition_argument(f, &f->inputs[f->call.input_count], s, &f->contents[f->call.input_count]);
+            f->call.input_count++;
+        }
     }
     f->call.inputs = f->inputs;
     f->call.outputs = f->outputs;
@@ -220,8 +229,8 @@ static inline const char *definition_run(definition *f) {
         return NULL;
     const void *inputs[16] = {0};
     for (size_t k = 0; k < p->inputs.n; k++)
-        inputs[k] = k < f->call.input_count ? f->inputs[k].data : NULL;
-    lang_result results[4] = {0};
+        inputs[k] = f->contents[k];
+    lang_result results[8] = {0};
     for (size_t k = 0; k < p->outputs.n; k++) {
         const lang_tensor *t = &p->tensors.at[p->outputs.at[k]];
         uint64_t n = 1, bytes;
@@ -245,11 +254,14 @@ static inline const char *definition_run(definition *f) {
             const base_value v = base_load(t->type, results[k].data, j);
             if (out.n)
                 base_puts(&out, " ");
-            if (t->type == BASE_F64)
-                base_put_float(&out, v.f);
-            else if (base_type_is_float(t->type))
-                base_put_float32(&out, (float)v.f);
-            else if (base_type_is_signed(t->type))
+            if (base_type_is_float(t->type)) {
+                if (t->type == BASE_F64)
+                    base_put_float(&out, v.f);
+                else
+                    base_put_float32(&out, (float)v.f);
+                if (out.n > 2 && strcmp(out.at + out.n - 2, ".0") == 0)
+                    out.at[out.n -= 2] = 0;
+            } else if (base_type_is_signed(t->type))
                 base_put(&out, "%lld", (long long)v.i);
             else
                 base_put(&out, "%llu", (unsigned long long)v.u);

@@ -548,6 +548,53 @@ static void a_computed_axis_is_not_supported(void **state) {
     refuse("subgraph[0]/operator[0] MEAN", t.at.op[0], "operator MEAN whose input 1 is computed is not supported; ");
 }
 
+/* ---- memory ---- */
+
+/* Fails the allocation with number left == 0. */
+static void *failing(void *user, void *pointer, size_t old, size_t size) {
+    size_t *left = user;
+    (void)old;
+    if (size && !(*left)--) {
+        *left = 0;
+        return NULL;
+    }
+    if (!size) {
+        free(pointer);
+        return NULL;
+    }
+    return realloc(pointer, size);
+}
+
+/* Reads, prints and parses with that allocation failing; false: it was reached. What was made is gone by then. */
+static bool read_with(size_t left) {
+    base_memory memory = {.realloc = failing, .user = &left};
+    base_guard guard;
+    volatile bool done = false;
+    if (!BASE_GUARD(&memory, &guard)) {
+        base_arena *arena = base_arena_new(&memory);
+        base_diags d = {.arena = arena};
+        ir_model *m;
+        assert_int_equal(formats_tflite.read(arena, "m.tflite", (base_bytes){t.f.at, t.f.n}, NULL, &m, &d), BASE_OK);
+        base_text out = {.arena = arena};
+        ir_print(&out, m);
+        assert_int_equal(ir_parse(arena, "m.ir", out.at, out.n, &m, &d), BASE_OK);
+        base_arena_free(arena);
+        base_unguard(&memory, &guard);
+        done = true;
+    }
+    assert_int_equal(memory.in_use, 0);
+    return done;
+}
+
+static void any_allocation_may_fail(void **state) {
+    (void)state;
+    size_t failures = 0;
+    while (!read_with(failures)) {
+        failures++;
+    }
+    assert_true(failures > 2);
+}
+
 int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
@@ -572,6 +619,7 @@ int main(void) {
         CASE(broken_constant_inputs),
         CASE(everything_unsupported_is_listed),
         CASE(a_computed_axis_is_not_supported),
+        CASE(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

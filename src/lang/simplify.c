@@ -294,7 +294,7 @@ static lang_ref simplify_if(const simplifier *x, const lang_ref *a) {
 static lang_ref simplify_bitand(const simplifier *x, lang_ref a, lang_ref b) {
     int64_t mask;
     lang_range r = range(x, a);
-    bool covers = positive(x, b, &mask) && (mask & (mask + 1)) == 0 && r.known && r.lo >= 0 && r.hi <= mask;
+    bool covers = positive(x, b, &mask) && ((uint64_t)mask & ((uint64_t)mask + 1)) == 0 && r.known && r.lo >= 0 && r.hi <= mask;
     return covers ? a : 0;
 }
 

@@ -55,6 +55,7 @@ static base_value read_value(interpreter *x, lang_ref e, const lang_node *n) {
         uint64_t extent = n->flat ? interpret_elements(t) : (uint64_t)t->dim[k];
         if (i < 0 || (uint64_t)i >= extent) {
             x->failed = x->failed || !n->has_fill;
+            x->filled[e] = true;
             return n->has_fill ? interpret_node(x, lang_operand(x->p, e, indices)) : (base_value){0};
         }
         element = element * extent + (uint64_t)i;
@@ -183,6 +184,7 @@ interpreter *interpret(base_arena *arena, const lang_program *p, const void *con
     x->arena = arena;
     x->data = BASE_NEWS(arena, void *, p->tensors.n);
     x->memo = base_alloc(arena, p->nodes.n, sizeof *x->memo);
+    x->filled = BASE_NEWS(arena, bool, p->nodes.n);
     for (uint32_t t = 0; t < p->tensors.n; t++) {
         const lang_tensor *tensor = &p->tensors.at[t];
         size_t bytes = interpret_bytes(tensor);
@@ -352,8 +354,24 @@ static lang_ref random_condition(generator *g) {
     return below(g, 5) == 0 ? lang_apply1(g->p, LANG_NOT, BASE_BOOL, c) : c;
 }
 
+/* if(0 <= i && i < extent, X[i], c), sometimes without one of the conditions. */
+static lang_ref guarded_read(generator *g) {
+    uint32_t tensor = (uint32_t)below(g, g->p->tensors.n);
+    const lang_tensor t = g->p->tensors.at[tensor];
+    lang_ref fill = random_constant(g, t.type), i = as(g, BASE_I64, pick(g)), zero = lang_int(g->p, BASE_I64, 0);
+    lang_ref low = lang_apply2(g->p, LANG_LE, BASE_BOOL, zero, i);
+    lang_ref high = lang_apply2(g->p, LANG_LT, BASE_BOOL, i, lang_int(g->p, BASE_I64, t.dim[0]));
+    lang_ref both = below(g, 4) ? lang_apply2(g->p, LANG_AND, BASE_BOOL, low, high) : below(g, 2) ? low : high;
+    lang_ref index[LANG_MAX_RANK] = {i, zero, zero};
+    lang_ref args[3] = {both, lang_read(g->p, tensor, index, t.rank, fill), random_constant(g, t.type)};
+    return lang_apply(g->p, LANG_IF, t.type, args, 3);
+}
+
 static lang_ref random_if(generator *g) {
     base_type type = random_type(g);
+    if (below(g, 3) == 0) {
+        return guarded_read(g);
+    }
     lang_ref args[3] = {random_condition(g), argument(g, type), argument(g, type)};
     return lang_apply(g->p, LANG_IF, type, args, 3);
 }

@@ -15,7 +15,8 @@ typedef struct interpreter {
     base_arena *arena;
     void **data; /* of each tensor */
     int64_t value[INTERPRET_VARS];
-    bool failed; /* a read outside without fill */
+    bool failed;  /* a read outside without fill */
+    bool *filled; /* of each READ node: its fill was taken */
     struct {
         uint64_t key[2]; /* 4 bits for each variable that occurs free */
         base_value value;

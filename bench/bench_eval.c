@@ -50,7 +50,8 @@ static void *filled(base_arena *arena, base_type t, int64_t n) {
 }
 
 static lang_argument argument(base_type t, uint32_t rank, const int64_t *dims, const void *data) {
-    return (lang_argument){.present = true, .type = t, .shape = ir_shape_of(rank, dims), .data = data, .shape_known = true};
+    return (lang_argument){
+        .present = true, .type = t, .shape = ir_shape_of(rank, dims), .data = data, .shape_known = true};
 }
 
 static int run_layer(base_memory *memory, const layer *l, double *total, double *macs, double *ops) {
@@ -61,19 +62,27 @@ static int run_layer(base_memory *memory, const layer *l, double *total, double 
     int64_t x[4] = {1, l->size, l->size, l->in}, o[1] = {l->out};
     int64_t w[4] = {depthwise ? 1 : l->out, l->kernel, l->kernel, depthwise ? l->out : l->in};
     int64_t outs = (l->size + l->stride - 1) / l->stride;
-    const void *data[5] = {filled(arena, BASE_I8, x[1] * x[2] * x[3]), filled(arena, BASE_I8, w[0] * w[1] * w[2] * w[3]),
-                           filled(arena, BASE_I32, l->out), filled(arena, BASE_I32, l->out), filled(arena, BASE_I32, l->out)};
+    const void *data[5] = {filled(arena, BASE_I8, x[1] * x[2] * x[3]),
+                           filled(arena, BASE_I8, w[0] * w[1] * w[2] * w[3]), filled(arena, BASE_I32, l->out),
+                           filled(arena, BASE_I32, l->out), filled(arena, BASE_I32, l->out)};
     for (int64_t k = 0; k < l->out; k++) {
         ((int32_t *)(uintptr_t)data[4])[k] = -8;
     }
-    lang_argument in[5] = {argument(BASE_I8, 4, x, NULL), argument(BASE_I8, 4, w, data[1]), argument(BASE_I32, 1, o, data[2]),
-                           argument(BASE_I32, 1, o, data[3]), argument(BASE_I32, 1, o, data[4])};
+    lang_argument in[5] = {argument(BASE_I8, 4, x, NULL), argument(BASE_I8, 4, w, data[1]),
+                           argument(BASE_I32, 1, o, data[2]), argument(BASE_I32, 1, o, data[3]),
+                           argument(BASE_I32, 1, o, data[4])};
     lang_argument out = {.present = true, .type = BASE_I8};
     ir_attr attrs[4] = {{.name = "s", .kind = IR_INT, .v.i = l->stride},
                         {.name = "p", .kind = IR_INT, .v.i = l->kernel == 3 && l->stride == 1},
                         {.name = "zx", .kind = IR_INT, .v.i = 3},
                         {.name = "zy", .kind = IR_INT, .v.i = -5}};
-    lang_call call = {.op = l->op, .inputs = in, .input_count = 5, .outputs = &out, .output_count = 1, .attrs = attrs, .attr_count = 4};
+    lang_call call = {.op = l->op,
+                      .inputs = in,
+                      .input_count = 5,
+                      .outputs = &out,
+                      .output_count = 1,
+                      .attrs = attrs,
+                      .attr_count = 4};
     lang_program *p = NULL;
     if (lang_parse(lib, "bench", definitions, sizeof definitions - 1, &d) != BASE_OK ||
         lang_instantiate(arena, lib, &call, &p, &d) != BASE_OK) {
@@ -94,9 +103,11 @@ static int run_layer(base_memory *memory, const layer *l, double *total, double 
         best = time < best ? time : best;
         base_arena_free(scratch);
     }
-    double n = (double)(outs * outs * l->out * l->kernel * l->kernel) * (depthwise ? 1 : (double)l->in), cost = (double)lang_cost(p);
-    printf("%-6s %3lldx%-3lld %3lld -> %3lld  %8.0f MAC  %7.3f ms  %6.2f ns/MAC  %6.0f Mop/s\n", l->op, (long long)l->size,
-           (long long)l->size, (long long)l->in, (long long)l->out, n, best * 1e3, best * 1e9 / n, cost / best / 1e6);
+    double n = (double)(outs * outs * l->out * l->kernel * l->kernel) * (depthwise ? 1 : (double)l->in),
+           cost = (double)lang_cost(p);
+    printf("%-6s %3lldx%-3lld %3lld -> %3lld  %8.0f MAC  %7.3f ms  %6.2f ns/MAC  %6.0f Mop/s\n", l->op,
+           (long long)l->size, (long long)l->size, (long long)l->in, (long long)l->out, n, best * 1e3, best * 1e9 / n,
+           cost / best / 1e6);
     *total += best;
     *macs += n;
     *ops += cost;
@@ -107,7 +118,8 @@ static int run_layer(base_memory *memory, const layer *l, double *total, double 
 int main(void) {
     static const struct {
         int64_t out, stride;
-    } blocks[] = {{16, 1}, {32, 2}, {32, 1}, {64, 2}, {64, 1}, {128, 2}, {128, 1}, {128, 1}, {128, 1}, {128, 1}, {128, 1}, {256, 2}, {256, 1}};
+    } blocks[] = {{16, 1},  {32, 2},  {32, 1},  {64, 2},  {64, 1},  {128, 2}, {128, 1},
+                  {128, 1}, {128, 1}, {128, 1}, {128, 1}, {256, 2}, {256, 1}};
     base_memory memory = {0};
     base_guard guard;
     double total = 0, macs = 0, ops = 0;
@@ -125,6 +137,7 @@ int main(void) {
         status = run_layer(&memory, &dw, &total, &macs, &ops);
         status = status == 0 ? run_layer(&memory, &pw, &total, &macs, &ops) : status;
     }
-    printf("total %.0f MAC  %.2f ms  %.2f ns/MAC  %.0f Mop/s\n", macs, total * 1e3, total * 1e9 / macs, ops / total / 1e6);
+    printf("total %.0f MAC  %.2f ms  %.2f ns/MAC  %.0f Mop/s\n", macs, total * 1e3, total * 1e9 / macs,
+           ops / total / 1e6);
     return status;
 }

@@ -26,33 +26,44 @@ static bool reads_dynamic(const lang_code *code, lang_ref r, uint8_t *seen) {
 }
 
 eval_options eval_options_of(const lang_code *code, const int64_t (*dims)[LANG_MAX_RANK], const lang_stage *s) {
-    eval_options o = {.mode = code->mode, .dims = dims, .tile_limit = LANG_ROW, .wide = code->wide};
+    eval_options o = {
+        .mode = code->mode, .dims = dims, .tile_limit = LANG_ROW, .wide = code->wide, .approximate = code->approximate};
     if (s != NULL && s->rec >= 0) {
         o.given = (uint64_t)1 << s->rec_var;
     }
     return o;
 }
 
-/* BOUND mode: tensors whose contents depend on float arithmetic are kept as values with bounds. */
-static void find_wide(lang_code *code, base_arena *scratch) {
+/* BOUND mode: what depends on inputs by float arithmetic has a bound. What depends on constants only is folded, with our own
+ * words, wherever it is compiled: it is exact. */
+static void find_approximate(lang_code *code, base_arena *scratch) {
     const lang_program *p = code->program;
-    uint8_t *approximate = BASE_NEWS(scratch, uint8_t, p->nodes.n);
+    uint8_t *varies = BASE_NEWS(scratch, uint8_t, p->nodes.n), *varying = BASE_NEWS(scratch, uint8_t, p->tensors.n + 1);
     bool changed = code->mode == LANG_EVAL_BOUND; /* recurrences read themselves: until nothing changes */
+    for (size_t t = 0; t < p->tensors.n; t++) {
+        varying[t] = p->tensors.at[t].kind == LANG_INPUT && p->tensors.at[t].data == NULL;
+    }
     while (changed) {
         changed = false;
         for (lang_ref r = 1; r < p->nodes.n; r++) {
             const lang_node *n = lang_at(p, r);
-            bool is = ((n->kind == LANG_WORD_ || n->kind == LANG_REDUCE) && base_type_is_float((base_type)n->type)) ||
-                      (n->kind == LANG_READ && code->wide[n->index] != 0);
-            for (uint32_t k = 0; k < n->count && !is; k++) {
-                is = approximate[lang_operand(p, r, k)] != 0;
+            bool computes = (n->kind == LANG_WORD_ || n->kind == LANG_REDUCE) && base_type_is_float((base_type)n->type);
+            bool read = n->kind == LANG_READ;
+            uint8_t moves = read && varying[n->index] != 0, approximate = read && code->wide[n->index] != 0;
+            for (uint32_t k = 0; k < n->count && n->kind != LANG_VAR; k++) { /* a variable's values are certain */
+                lang_ref o = lang_operand(p, r, k);
+                o = n->kind == LANG_REDUCE && k + 3 < n->count ? lang_operand(p, o, 0) : o;
+                moves |= varies[o];
+                approximate |= code->approximate[o];
             }
-            approximate[r] = is;
+            varies[r] = moves;
+            code->approximate[r] = (uint8_t)(approximate | (computes && moves));
         }
         for (size_t k = 0; k < p->stages.n; k++) {
             const lang_stage *s = &p->stages.at[k];
-            if (approximate[s->body] != 0 && code->wide[s->tensor] == 0) {
-                code->wide[s->tensor] = 1;
+            if (code->approximate[s->body] > code->wide[s->tensor] || varies[s->body] > varying[s->tensor]) {
+                code->wide[s->tensor] |= code->approximate[s->body];
+                varying[s->tensor] |= varies[s->body];
                 changed = true;
             }
         }
@@ -69,7 +80,8 @@ lang_code *lang_compile(base_arena *arena, const lang_program *p, lang_eval_mode
     code->wide = BASE_NEWS(arena, uint8_t, p->tensors.n + 1);
     code->stages = BASE_NEWS(arena, eval_stage *, p->stages.n + 1);
     code->extents = base_alloc(arena, p->tensors.n + 1, sizeof *code->extents);
-    find_wide(code, scratch);
+    code->approximate = BASE_NEWS(arena, uint8_t, p->nodes.n);
+    find_approximate(code, scratch);
     eval_context *context = eval_context_new(scratch, p);
     bool any_dynamic = false, good = true;
     for (size_t t = 0; t < p->tensors.n; t++) {
@@ -151,22 +163,12 @@ void eval_bind_inputs(const lang_code *code, base_arena *scratch, const void *co
     }
 }
 
-/* One run of a program. */
-typedef struct run {
-    const lang_code *code;
-    base_arena *scratch;
-    base_diags *diags;
-    int64_t (*dims)[LANG_MAX_RANK];
-    eval_store *store;
-    lang_result *results;
-    eval_context *context; /* made when a stage is compiled in the run */
-} run;
-
-static eval_machine machine_of(const run *r) {
+eval_machine eval_machine_of(const eval_run *r) {
     return (eval_machine){.store = r->store,
                           .program = r->code->program,
                           .diags = r->diags,
-                          .dims = (const int64_t(*)[LANG_MAX_RANK])r->dims};
+                          .dims = (const int64_t(*)[LANG_MAX_RANK])r->dims,
+                          .demand = r->demand};
 }
 
 base_status eval_dynamic_extents(const lang_code *code, eval_machine *m, base_arena *scratch, uint32_t tensor,
@@ -193,13 +195,13 @@ base_status eval_dynamic_extents(const lang_code *code, eval_machine *m, base_ar
 }
 
 /* Memory of a stage's tensor: the caller's for an output. */
-static void place_tensor(run *r, const lang_stage *s) {
+void eval_place_tensor(eval_run *r, const lang_stage *s) {
     const lang_program *p = r->code->program;
     uint32_t t = s->tensor;
     base_type type = p->tensors.at[t].type;
     uint64_t n = eval_elements_of(p, t, r->dims[t]), bytes = 0;
     eval_store *store = &r->store[t];
-    for (size_t k = 0; k < p->outputs.n; k++) {
+    for (size_t k = 0; k < p->outputs.n && r->results != NULL; k++) {
         if (p->outputs.at[k] == t && r->results[k].data != NULL && store->at[EVAL_DATA] == NULL) {
             store->at[EVAL_DATA] = r->results[k].data;
             if (base_type_bytes(type, n, &bytes) && (s->rec >= 0 || base_type_bits(type) < 8)) {
@@ -215,19 +217,19 @@ static void place_tensor(run *r, const lang_stage *s) {
     }
 }
 
-static base_status prepare_stage(run *r, const lang_stage *s) {
-    if (r->code->dynamic[s->tensor]) {
-        eval_machine m = machine_of(r);
+static base_status prepare_stage(eval_run *r, const lang_stage *s) {
+    if (r->code->dynamic[s->tensor] && r->demand == NULL) {
+        eval_machine m = eval_machine_of(r);
         base_status status = eval_dynamic_extents(r->code, &m, r->scratch, s->tensor, &s->place, r->dims[s->tensor]);
         if (status != BASE_OK) {
             return status;
         }
     }
-    place_tensor(r, s);
+    eval_place_tensor(r, s);
     return BASE_OK;
 }
 
-static const eval_stage *stage_code(run *r, size_t k) {
+static const eval_stage *stage_code(eval_run *r, size_t k) {
     const lang_stage *s = &r->code->program->stages.at[k];
     if (r->code->stages[k] != NULL) {
         return r->code->stages[k];
@@ -239,11 +241,11 @@ static const eval_stage *stage_code(run *r, size_t k) {
     return eval_compile_stage(r->scratch, r->context, s, 0, &o, r->diags);
 }
 
-static bool is_empty(const run *r, const lang_stage *s) {
+static bool is_empty(const eval_run *r, const lang_stage *s) {
     return eval_elements_of(r->code->program, s->tensor, r->dims[s->tensor]) == 0;
 }
 
-static base_status run_stage(run *r, size_t k) {
+static base_status run_stage(eval_run *r, size_t k) {
     const lang_stage *s = &r->code->program->stages.at[k];
     base_status status = prepare_stage(r, s);
     if (status != BASE_OK || is_empty(r, s)) {
@@ -254,7 +256,7 @@ static base_status run_stage(run *r, size_t k) {
         return BASE_REFUSED;
     }
     base_arena *frame = base_arena_new(base_arena_memory(r->scratch));
-    eval_machine m = machine_of(r);
+    eval_machine m = eval_machine_of(r);
     eval_prepare(&m, frame, code);
     status = eval_run_block(&m, &code->body);
     base_arena_free(frame);
@@ -262,7 +264,7 @@ static base_status run_stage(run *r, size_t k) {
 }
 
 /* Stages [first, last) together, for each t. */
-static base_status run_recurrence(run *r, size_t first, size_t last) {
+base_status eval_run_recurrence(eval_run *r, size_t first, size_t last) {
     const lang_program *p = r->code->program;
     size_t n = last - first;
     eval_machine *machines = BASE_NEWS(r->scratch, eval_machine, n);
@@ -281,7 +283,7 @@ static base_status run_recurrence(run *r, size_t first, size_t last) {
         if (codes[k] == NULL) {
             return BASE_REFUSED;
         }
-        machines[k] = machine_of(r);
+        machines[k] = eval_machine_of(r);
         eval_prepare(&machines[k], r->scratch, codes[k]);
     }
     for (int64_t t = 0; t < steps; t++) {
@@ -300,7 +302,7 @@ static base_status run_recurrence(run *r, size_t first, size_t last) {
     return BASE_OK;
 }
 
-static void deliver(run *r, size_t k) {
+static void deliver(eval_run *r, size_t k) {
     const lang_program *p = r->code->program;
     uint32_t t = p->outputs.at[k];
     lang_result *out = &r->results[k];
@@ -308,19 +310,19 @@ static void deliver(run *r, size_t k) {
     const eval_store *store = &r->store[t];
     base_type type = p->tensors.at[t].type;
     memcpy(out->dim, r->dims[t], sizeof out->dim);
-    if (out->data != NULL && store->at[EVAL_DATA] != NULL && out->data != store->at[EVAL_DATA] &&
-        base_type_bytes(type, n, &bytes)) {
+    if (out->data != NULL && store->at[EVAL_DATA] != NULL && r->code->wide[t] == 0 &&
+        out->data != store->at[EVAL_DATA] && base_type_bytes(type, n, &bytes)) {
         memcpy(out->data, store->at[EVAL_DATA], (size_t)bytes);
     }
     if (r->code->mode == LANG_EVAL_BOUND) {
-        eval_deliver_bounds(store, type, n, out->value, out->bound);
+        eval_deliver_bounds(store, type, n, r->code->wide[t] != 0 ? out->data : NULL, out->value, out->bound);
     }
 }
 
 base_status lang_run(const lang_code *code, base_arena *scratch, const void *const *inputs, lang_result *results,
                      base_diags *d) {
     const lang_program *p = code->program;
-    run r = {.code = code, .scratch = scratch, .diags = d, .results = results};
+    eval_run r = {.code = code, .scratch = scratch, .diags = d, .results = results};
     r.dims = base_alloc(scratch, p->tensors.n + 1, sizeof *r.dims);
     memcpy(r.dims, code->dims, p->tensors.n * sizeof *r.dims);
     r.store = BASE_NEWS(scratch, eval_store, p->tensors.n + 1);
@@ -331,7 +333,7 @@ base_status lang_run(const lang_code *code, base_arena *scratch, const void *con
         while (rec >= 0 && last < p->stages.n && p->stages.at[last].rec == rec) {
             last++;
         }
-        base_status status = rec < 0 ? run_stage(&r, k) : run_recurrence(&r, k, last);
+        base_status status = rec < 0 ? run_stage(&r, k) : eval_run_recurrence(&r, k, last);
         if (status != BASE_OK) {
             return status;
         }

@@ -326,6 +326,10 @@ static void fill_row(const eval_machine *m, const eval_access *x, const transfer
     }
 }
 
+static bool on_demand(const eval_machine *m, const eval_access *x) {
+    return m->demand != NULL && m->program->tensors.at[x->tensor].kind == LANG_STAGE;
+}
+
 static base_status load_scalar(eval_machine *m, const eval_access *x, const transfer *t) {
     for (uint32_t k = 0; k < x->check_count; k++) {
         if (!x->check[k].proved && (uint64_t)*EVAL_AT(m, int64_t, x->check[k].reg) >= (uint64_t)x->check[k].extent) {
@@ -336,8 +340,8 @@ static base_status load_scalar(eval_machine *m, const eval_access *x, const tran
             return BASE_OK;
         }
     }
-    if (m->demand != NULL) {
-        base_status status = eval_demand_elements(m->demand, x->tensor, t->base, 0, 1);
+    if (on_demand(m, x)) {
+        base_status status = eval_demand_element(m->demand, x->tensor, (uint64_t)t->base);
         if (status != BASE_OK) {
             return status;
         }
@@ -367,8 +371,8 @@ static base_status load_points(eval_machine *m, const eval_access *x, const tran
             for (uint32_t a = 0; a < x->tile->count; a++) {
                 element += digit[a] * x->stride[a];
             }
-            if (m->demand != NULL) {
-                base_status status = eval_demand_elements(m->demand, x->tensor, element, 0, 1);
+            if (on_demand(m, x)) {
+                base_status status = eval_demand_element(m->demand, x->tensor, (uint64_t)element);
                 if (status != BASE_OK) {
                     return status;
                 }
@@ -466,7 +470,7 @@ base_status eval_load(eval_machine *m, const eval_ins *i) {
     const eval_tile_state *s = &m->tiles[x->tile_number];
     box b;
     bool whole;
-    if (!inside_box(m, x, &b, &whole) || m->demand != NULL) {
+    if (!inside_box(m, x, &b, &whole) || on_demand(m, x)) {
         return load_points(m, x, &t);
     }
     if (whole) {
@@ -532,14 +536,14 @@ base_status eval_gather(eval_machine *m, const eval_ins *i) {
     const uint8_t *inside = i->b != 0 ? EVAL_AT(m, uint8_t, i->b) : NULL;
     size_t inside_step = (i->rows & EVAL_ROW_B) != 0;
     const uint8_t *mask = x->mask != 0 ? EVAL_AT(m, uint8_t, x->mask) : NULL;
-    if (inside == NULL && m->demand == NULL && step == 1 &&
+    if (inside == NULL && !on_demand(m, x) && step == 1 &&
         gather_run(t.reg, x->type, m->store[x->tensor].at[x->part], index, n)) {
         return BASE_OK;
     }
     for (size_t j = 0; j < n; j++) {
         if (inside == NULL || inside[j * inside_step] != 0) {
-            if (m->demand != NULL) {
-                base_status status = eval_demand_elements(m->demand, x->tensor, index[j * step], 0, 1);
+            if (on_demand(m, x)) {
+                base_status status = eval_demand_element(m->demand, x->tensor, (uint64_t)index[j * step]);
                 if (status != BASE_OK) {
                     return status;
                 }

@@ -9,10 +9,29 @@ struct lang_code {
     lang_eval_mode mode;
     int64_t (*dims)[LANG_MAX_RANK]; /* of every tensor; bounds where dynamic */
     bool *dynamic;                  /* tensor has a dynamic extent */
-    uint8_t *wide;                  /* BOUND: kept as values with bounds */
+    uint8_t *wide;                  /* BOUND: for each tensor, kept as values with bounds */
+    uint8_t *approximate;           /* BOUND: for each node */
     eval_stage **stages;            /* NULL: compiled in the run */
     eval_stage *(*extents)[LANG_MAX_RANK];
 };
+
+/* One run of a program. */
+typedef struct eval_run {
+    const lang_code *code;
+    base_arena *scratch;
+    base_diags *diags;
+    int64_t (*dims)[LANG_MAX_RANK]; /* actual extents */
+    eval_store *store;
+    lang_result *results;  /* NULL: single elements */
+    eval_context *context; /* made when a stage is compiled in the run */
+    eval_demand *demand;   /* single elements; its extents are known before stages are run */
+} eval_run;
+
+eval_machine eval_machine_of(const eval_run *r);
+/* Memory of a stage's tensor: the caller's for an output. */
+void eval_place_tensor(eval_run *r, const lang_stage *s);
+/* Stages [first, last), one recurrence, for each t. */
+base_status eval_run_recurrence(eval_run *r, size_t first, size_t last);
 
 eval_options eval_options_of(const lang_code *code, const int64_t (*dims)[LANG_MAX_RANK], const lang_stage *s);
 uint64_t eval_elements_of(const lang_program *p, uint32_t tensor, const int64_t *dim);
@@ -22,7 +41,10 @@ void eval_bind_inputs(const lang_code *code, base_arena *scratch, const void *co
 /* Evaluates the dynamic extents of a tensor into dim. */
 base_status eval_dynamic_extents(const lang_code *code, eval_machine *m, base_arena *scratch, uint32_t tensor,
                                  const base_place *place, int64_t *dim);
-/* eval_bound.c: values and bounds of n elements, from the wide arrays or from exact contents; either may be NULL. */
-void eval_deliver_bounds(const eval_store *store, base_type t, uint64_t n, double *value, double *bound);
+/* Element `from` of a tensor as element `to` of data, its value and bound; wide or exact; any of the three may be NULL. */
+void eval_deliver_element(const eval_store *store, base_type t, uint64_t from, void *data, uint64_t to, double *value,
+                          double *bound);
+/* All n elements. data: typed contents of wide tensors, NULL otherwise. */
+void eval_deliver_bounds(const eval_store *store, base_type t, uint64_t n, void *data, double *value, double *bound);
 
 #endif

@@ -121,7 +121,7 @@ static eval_value emit_word(eval_compiler *c, eval_scope *s, lang_ref r) {
     if (b != 0) {
         vb = eval_emit(c, s, b);
     }
-    if (c->options->mode == LANG_EVAL_BOUND && (va.bound != 0 || vb.bound != 0 || base_type_is_float(t))) {
+    if (c->options->mode == LANG_EVAL_BOUND && c->options->approximate[r] != 0) {
         return eval_bound_word(c, s, r, va, vb);
     }
     eval_class k = eval_class_of(t), ka = eval_class_of(ta);
@@ -296,7 +296,7 @@ static eval_value emit_new(eval_compiler *c, eval_scope *s, lang_ref r) {
     default:
         break;
     }
-    if (n->type == BASE_I64) {
+    if (n->type == BASE_I64 && (c->options->mode == LANG_EVAL_EXACT || c->options->approximate[r] == 0)) {
         eval_linear f;
         eval_linear_of(c, r, &f);
         if (f.n != 1 || f.t[0].id != LANG_MAX_VARS + r) {

@@ -56,7 +56,7 @@ typedef struct eval_interval {
     bool known;
 } eval_interval;
 
-enum { EVAL_KNOWN = 1, EVAL_PURE = 2, EVAL_REDUCES = 4, EVAL_APPROX = 8, EVAL_RANGED = 16, EVAL_FIXED = 32 };
+enum { EVAL_KNOWN = 1, EVAL_PURE = 2, EVAL_REDUCES = 4, EVAL_RANGED = 16, EVAL_FIXED = 32 };
 
 struct eval_context {
     base_arena *arena; /* of the tables */
@@ -136,9 +136,23 @@ uint32_t eval_bound_possible(eval_compiler *c, eval_scope *s, eval_value test, e
 eval_value eval_bound_access(eval_compiler *c, eval_scope *s, const eval_access *x, base_type t, bool row,
                              eval_value fill, const eval_value *element, const eval_value *inside,
                              eval_access_part part);
-bool eval_approximate_index(eval_compiler *c, eval_scope *s, lang_ref r);
-eval_value eval_bound_reduce(eval_compiler *c, eval_scope *s, lang_ref r);
-eval_value eval_bound_read(eval_compiler *c, eval_scope *s, lang_ref r);
+bool eval_approximate_index(eval_compiler *c, lang_ref r);
+eval_value eval_bound_taint(eval_compiler *c, eval_scope *s, lang_ref r, eval_value v);
 void eval_bound_store(eval_compiler *c, eval_scope *s, const eval_access *x, eval_value v, base_type t);
+
+/* Accumulators of a reduction with bounds. size: sum of magnitudes; count: of terms, or what first and last have seen. */
+typedef struct eval_fold {
+    lang_reduction op;
+    base_type type;
+    eval_value value;
+    uint32_t size, count;
+} eval_fold;
+eval_fold eval_bound_fold_start(eval_compiler *c, eval_scope *s, lang_reduction op, base_type t, bool row);
+void eval_bound_fold(eval_compiler *c, eval_scope *s, const eval_fold *f, eval_value term, eval_value doubt);
+void eval_bound_fold_end(eval_compiler *c, eval_scope *s, const eval_fold *f);
+/* Nothing is known of the accumulators where v is uncertain. */
+void eval_bound_doubt(eval_compiler *c, eval_scope *s, const eval_fold *f, eval_value v);
+/* The larger of two bounds; only .bound and .row count. */
+eval_value eval_bound_worse(eval_compiler *c, eval_scope *s, eval_value a, eval_value b);
 
 #endif

@@ -244,28 +244,19 @@ uint8_t eval_flags(eval_compiler *c, lang_ref r) {
     }
     const lang_node *n = lang_at(c->program, r);
     uint8_t flags = EVAL_PURE;
-    bool wide = c->options->mode == LANG_EVAL_BOUND;
     for (uint32_t k = 0; k < n->count; k++) {
         lang_ref o = lang_operand(c->program, r, k);
         if (o != 0) {
             uint8_t f = eval_flags(c, o);
             flags &= (uint8_t)(f | ~EVAL_PURE);
-            flags |= f & (EVAL_REDUCES | EVAL_APPROX);
+            flags |= f & EVAL_REDUCES;
         }
     }
-    if (n->kind == LANG_READ) {
-        if (!n->has_fill && !read_is_proved(c, r)) {
-            flags &= (uint8_t)~EVAL_PURE;
-        }
-        if (wide && c->options->wide[n->index] != 0) {
-            flags |= EVAL_APPROX;
-        }
+    if (n->kind == LANG_READ && !n->has_fill && !read_is_proved(c, r)) {
+        flags &= (uint8_t)~EVAL_PURE;
     }
     if (n->kind == LANG_REDUCE) {
         flags |= EVAL_REDUCES;
-    }
-    if (wide && (n->kind == LANG_WORD_ || n->kind == LANG_REDUCE) && base_type_is_float((base_type)n->type)) {
-        flags |= EVAL_APPROX;
     }
     eval_touch(c, r);
     x->flags[r] |= (uint8_t)(flags | EVAL_KNOWN);

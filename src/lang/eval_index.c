@@ -310,7 +310,7 @@ static eval_value access_part(eval_compiler *c, eval_scope *s, const eval_access
 
 static eval_value emit_access(eval_compiler *c, eval_scope *s, eval_access *x, base_type t, bool row, eval_value fill,
                               const eval_value *element, const eval_value *inside) {
-    if (c->options->mode == LANG_EVAL_BOUND && (c->options->wide[x->tensor] != 0 || fill.bound != 0)) {
+    if (c->options->mode == LANG_EVAL_BOUND && c->options->wide[x->tensor] != 0) {
         return eval_bound_access(c, s, x, t, row, fill, element, inside, access_part);
     }
     return access_part(c, s, x, EVAL_DATA, t, fill.reg, row, element, inside);
@@ -320,7 +320,7 @@ static bool is_row(const eval_compiler *c, const eval_scope *s, lang_ref r) {
     return s->tile != NULL && (lang_at(c->program, r)->free & s->tile->vars) != 0;
 }
 
-eval_value eval_emit_read(eval_compiler *c, eval_scope *s, lang_ref r) {
+static eval_value emit_read(eval_compiler *c, eval_scope *s, lang_ref r) {
     const lang_node *n = lang_at(c->program, r);
     base_type t = (base_type)n->type;
     bool row = is_row(c, s, r);
@@ -334,13 +334,13 @@ eval_value eval_emit_read(eval_compiler *c, eval_scope *s, lang_ref r) {
                      .tile_number = s->tile_number};
     lang_ref fill_node = n->has_fill ? lang_operand(c->program, r, n->count - 1) : 0;
     bool lazy = fill_node != 0 && lang_at(c->program, fill_node)->kind != LANG_CONST && !eval_hoistable(c, fill_node);
+    bool bound = c->options->mode == LANG_EVAL_BOUND;
+    lazy =
+        lazy || (bound && fill_node != 0 && c->options->approximate[fill_node] != 0 && c->options->wide[n->index] == 0);
     bool linear = p->linear && !p->rows && !lazy;
     eval_value fill = {0}, element, inside;
     if (!n->has_fill && !p->all_proved && row) {
         x.mask = s->mask;
-    }
-    if (c->options->mode == LANG_EVAL_BOUND && eval_approximate_index(c, s, r)) {
-        return eval_bound_read(c, s, r);
     }
     if (!lazy) {
         set_fill(c, s, r, &x, &fill);
@@ -360,6 +360,12 @@ eval_value eval_emit_read(eval_compiler *c, eval_scope *s, lang_ref r) {
     fill.reg = eval_constant_register(c, t, (base_value){.u = 0});
     eval_value v = emit_access(c, s, &x, t, element.row || inside.row, fill, &element, &inside);
     return eval_emit_choice(c, s, inside, 0, v, fill_node, t);
+}
+
+eval_value eval_emit_read(eval_compiler *c, eval_scope *s, lang_ref r) {
+    eval_value v = emit_read(c, s, r);
+    bool taint = c->options->mode == LANG_EVAL_BOUND && eval_approximate_index(c, r);
+    return taint ? eval_bound_taint(c, s, r, v) : v;
 }
 
 /* ---- the store of a stage ---- */

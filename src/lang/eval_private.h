@@ -155,6 +155,7 @@ typedef struct eval_options {
     uint64_t given;                       /* output variables given from outside */
     uint32_t tile_limit;                  /* points of an output tile at most */
     const uint8_t *wide;                  /* BOUND: for each tensor, kept as value and bound */
+    const uint8_t *approximate;           /* BOUND: for each node, its value has a bound */
 } eval_options;
 
 /* What compiling the stages of one program shares: tables by node, cleared after each stage. */
@@ -172,7 +173,7 @@ typedef struct eval_store {
         [3]; /* EVAL_DATA: typed, dense; BOUND mode: EVAL_VALUE: 8-byte cells by class, EVAL_BOUND: doubles; or NULL */
 } eval_store;
 
-/* Elements computed by need: asks for elements [first, first+count*step) of a tensor before they are read. */
+/* Elements computed by need. */
 typedef struct eval_demand eval_demand;
 
 struct eval_machine {
@@ -187,7 +188,8 @@ struct eval_machine {
 };
 
 base_status eval_run_block(eval_machine *m, const eval_block *b);
-base_status eval_demand_elements(eval_demand *d, uint32_t tensor, int64_t first, int64_t step, size_t n);
+/* Sees to it that the element of a stage's tensor is there. */
+base_status eval_demand_element(eval_demand *d, uint32_t tensor, uint64_t element);
 
 #define EVAL_AT(m, T, reg) ((T *)(void *)((m)->frame + (reg)))
 

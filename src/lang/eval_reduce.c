@@ -52,6 +52,10 @@ typedef struct reduction {
     bool row; /* the value is a row of the tile in force */
     bool never_empty;
     eval_value value, seen; /* accumulators; seen.reg 0: not needed */
+    bool bound;             /* with bounds: these instead */
+    bool wants_seen;
+    eval_fold fold, fold_seen;
+    eval_value doubt; /* the guard is uncertain where its bound > 0 */
     eval_scope *home;
 } reduction;
 
@@ -73,11 +77,24 @@ static bool constant_extent(const reduction *r, uint32_t k, int64_t *e) {
 
 /* ---- loops ---- */
 
+/* The extent of variable k. One that is uncertain leaves nothing known of the result. */
+static eval_value emit_extent(reduction *r, eval_scope *s, uint32_t k) {
+    eval_compiler *c = r->c;
+    eval_value extent = eval_emit(c, s, extent_of(r, k));
+    if (r->bound && extent.bound != 0) {
+        eval_bound_doubt(c, s, &r->fold, extent);
+        if (r->wants_seen) {
+            eval_bound_doubt(c, s, &r->fold_seen, extent);
+        }
+    }
+    return extent;
+}
+
 /* A loop over variable k. An extent that is a row runs to the largest, points beyond their own masked. */
 static eval_scope *open_variable(reduction *r, eval_scope *s, uint32_t k) {
     eval_compiler *c = r->c;
     uint32_t var = lang_at(c->program, variable(r, k))->index;
-    eval_value extent = eval_emit(c, s, extent_of(r, k));
+    eval_value extent = emit_extent(r, s, k);
     int64_t e = 0;
     bool may_be_empty = !constant_extent(r, k, &e) || e <= 0;
     if (!extent.row) {
@@ -101,13 +118,16 @@ static eval_scope *open_variable(reduction *r, eval_scope *s, uint32_t k) {
 }
 
 /* Opens the conjuncts of the guard, left to right. */
-static eval_scope *open_guard(eval_compiler *c, eval_scope *s, lang_ref guard) {
+static eval_scope *open_guard(reduction *r, eval_scope *s, lang_ref guard) {
+    eval_compiler *c = r->c;
     const lang_node *n = lang_at(c->program, guard);
     if (n->kind == LANG_WORD_ && n->code == LANG_AND) {
-        s = open_guard(c, s, lang_operand(c->program, guard, 0));
-        return open_guard(c, s, lang_operand(c->program, guard, 1));
+        s = open_guard(r, s, lang_operand(c->program, guard, 0));
+        return open_guard(r, s, lang_operand(c->program, guard, 1));
     }
-    return eval_open_condition(c, s, eval_emit(c, s, guard), false);
+    eval_value v = eval_emit(c, s, guard);
+    r->doubt = eval_bound_worse(c, s, r->doubt, v);
+    return eval_open_condition(c, s, v, false);
 }
 
 /* ---- accumulators ---- */
@@ -121,11 +141,19 @@ static base_value start_value(const reduction *r) {
 
 static void init_accumulator(reduction *r) {
     eval_compiler *c = r->c;
+    r->wants_seen = !r->never_empty && r->otherwise != 0;
+    if (r->bound) {
+        r->fold = eval_bound_fold_start(c, r->home, r->op, r->type, r->row);
+        if (r->wants_seen) {
+            r->fold_seen = eval_bound_fold_start(c, r->home, LANG_ANY, BASE_BOOL, r->row);
+        }
+        return;
+    }
     eval_class k = eval_class_of(r->type);
     r->value.row = r->row;
     r->value.reg = eval_new_register(c, r->home->block, k, r->row);
     eval_emit_copy(c, r->home, r->value.reg, r->row, eval_constant_register(c, r->type, start_value(r)), false, k);
-    if ((!r->never_empty && r->otherwise != 0) || r->op == LANG_FIRST || r->op == LANG_LAST) {
+    if (r->wants_seen || r->op == LANG_FIRST || r->op == LANG_LAST) {
         r->seen.row = r->row;
         r->seen.reg = eval_new_register(c, r->home->block, EVAL_B8, r->row);
         eval_emit_copy(c, r->home, r->seen.reg, r->row, eval_constant_register(c, BASE_BOOL, (base_value){.u = 0}),
@@ -151,15 +179,27 @@ static void emit_body(reduction *r, eval_scope *s) {
     eval_compiler *c = r->c;
     eval_value v = eval_emit(c, s, r->body);
     bool ordered = r->op == LANG_FIRST || r->op == LANG_LAST;
+    eval_value yes = {.reg = eval_constant_register(c, BASE_BOOL, (base_value){.u = 1})};
+    if (r->bound) {
+        eval_bound_fold(c, s, &r->fold, v, r->doubt);
+        if (r->wants_seen) {
+            eval_bound_fold(c, s, &r->fold_seen, yes, r->doubt);
+        }
+        return;
+    }
     emit_fold(r, s, r->op, r->type, r->value.reg, v, ordered ? r->seen.reg : 0);
     if (r->seen.reg != 0 && !ordered) {
-        eval_value yes = {.reg = eval_constant_register(c, BASE_BOOL, (base_value){.u = 1})};
         emit_fold(r, s, LANG_ANY, BASE_BOOL, r->seen.reg, yes, 0);
     }
 }
 
 /* Narrow integer sums and products are exact modulo the wider class: wrapped once. */
 static void finish(reduction *r) {
+    if (r->bound) {
+        eval_bound_fold_end(r->c, r->home, &r->fold);
+        r->value = r->fold.value;
+        r->seen = r->fold_seen.value;
+    }
     eval_kernel wrap = eval_wrap_kernel(r->type);
     if (wrap != NULL && (r->op == LANG_SUM || r->op == LANG_PROD)) {
         eval_ins *i = eval_push(r->c, r->home, EVAL_RUN);
@@ -177,7 +217,7 @@ static void reduce_rows(reduction *r) {
         s = open_variable(r, s, k);
     }
     if (r->guard != 0) {
-        s = open_guard(r->c, s, r->guard);
+        s = open_guard(r, s, r->guard);
     }
     emit_body(r, s);
     eval_close(r->c, s, r->home);
@@ -210,10 +250,10 @@ static void reduce_closing(reduction *r) {
         may_be_empty = !constant_extent(r, k, &tile->extent[at]) || tile->extent[at] <= 0 || may_be_empty;
         tile->vars |= (uint64_t)1 << tile->var[at];
     }
-    eval_value extent = eval_emit(c, s, extent_of(r, from));
+    eval_value extent = emit_extent(r, s, from);
     s = eval_open_tiles(c, s, tile, extent.reg, may_be_empty, LANG_ROW);
     if (r->guard != 0) {
-        s = open_guard(c, s, r->guard);
+        s = open_guard(r, s, r->guard);
     }
     emit_body(r, s);
     eval_close(c, s, r->home);
@@ -233,9 +273,7 @@ eval_value eval_emit_reduce(eval_compiler *c, eval_scope *s, lang_ref ref) {
                    .op = (lang_reduction)n->code,
                    .row = s->tile != NULL && (n->free & s->tile->vars) != 0,
                    .home = s};
-    if (c->options->mode == LANG_EVAL_BOUND && (eval_flags(c, ref) & EVAL_APPROX) != 0) {
-        return eval_bound_reduce(c, s, ref);
-    }
+    r.bound = c->options->mode == LANG_EVAL_BOUND && c->options->approximate[ref] != 0;
     r.never_empty = r.guard == 0;
     for (uint32_t k = 0; k < r.vars; k++) {
         int64_t e = 0;

@@ -239,6 +239,57 @@ static void *random_contents(generator *g, const lang_tensor *t) {
     return data;
 }
 
+/* Exact evaluation is one of the implementations that a bound allows. */
+static void check_bounds(generator *g, const reference *r, const void *const *inputs, uint32_t stages, uint64_t seed) {
+    base_diags d = {.arena = g->arena};
+    lang_result results[3] = {{0}};
+    for (uint32_t k = 0; k < stages; k++) {
+        size_t n = (size_t)eval_reference_elements(r, g->p->outputs.at[k]);
+        results[k].value = base_alloc(g->arena, n + 1, sizeof(double));
+        results[k].bound = base_alloc(g->arena, n + 1, sizeof(double));
+    }
+    lang_code *code = lang_compile(g->arena, g->p, LANG_EVAL_BOUND, &d);
+    assert_non_null(code);
+    assert_int_equal(lang_run(code, g->arena, inputs, results, &d), BASE_OK);
+    for (uint32_t k = 0; k < stages; k++) {
+        uint32_t id = g->p->outputs.at[k];
+        base_type t = g->p->tensors.at[id].type;
+        for (uint64_t e = 0; e < eval_reference_elements(r, id); e++) {
+            base_value v = r->contents[id][e];
+            double want = base_type_is_float(t) ? v.f : base_type_is_signed(t) ? (double)v.i : (double)v.u;
+            double value = results[k].value[e], bound = results[k].bound[e];
+            bool inside = isinf(bound) || want == value || (isnan(want) && isnan(value)) || fabs(want - value) <= bound;
+            if (!inside || isnan(bound)) {
+                base_text text = {.arena = g->arena};
+                lang_print(&text, g->p);
+                fail_msg("seed %llu: output %u element %llu: %.17g, value %.17g, bound %g\n%s",
+                         (unsigned long long)seed, k, (unsigned long long)e, want, value, bound, text.at);
+            }
+        }
+    }
+}
+
+/* Some elements by need are those of the whole run. */
+static void check_elements(generator *g, const reference *r, const lang_code *code, const void *const *inputs,
+                           uint32_t stages) {
+    base_diags d = {.arena = g->arena};
+    for (uint32_t k = 0; k < stages; k++) {
+        uint32_t id = g->p->outputs.at[k];
+        base_type t = g->p->tensors.at[id].type;
+        uint64_t n = eval_reference_elements(r, id), element[5], values[5] = {0};
+        if (n == 0) {
+            continue;
+        }
+        for (int i = 0; i < 5; i++) {
+            element[i] = i == 0 ? n - 1 : below(g, n);
+        }
+        assert_int_equal(lang_run_elements(code, g->arena, inputs, k, element, 5, values, NULL, NULL, &d), BASE_OK);
+        for (int i = 0; i < 5; i++) {
+            assert_true(eval_reference_same(t, base_load(t, values, (uint64_t)i), r->contents[id][element[i]]));
+        }
+    }
+}
+
 static void one_program(base_arena *arena, base_memory *memory, uint64_t seed, bool unsafe, unsigned *errors) {
     generator g = {.rnd = {seed}, .arena = arena, .unsafe = unsafe};
     const void *inputs[3];
@@ -310,6 +361,10 @@ static void one_program(base_arena *arena, base_memory *memory, uint64_t seed, b
                          text.at);
             }
         }
+    }
+    if (!unsafe) {
+        check_bounds(&g, &r, inputs, stages, seed);
+        check_elements(&g, &r, code, inputs, stages);
     }
 }
 

@@ -174,6 +174,10 @@ static void bad_tensors_are_refused(void **state) {
     ir_model *m = small();
     m->graphs.at[0].tensors.at[0].quant.zero = far;
     refuse(m, x, "zero_point[0] is 128: outside i8");
+    static const int64_t low = -129;
+    m = small();
+    m->graphs.at[0].tensors.at[0].quant.zero = &low;
+    refuse(m, x, "zero_point[0] is -129: outside i8");
     m = small();
     m->graphs.at[0].tensors.at[1].quant.axis = 2;
     refuse(m, NULL, "quantisation axis 2: the rank is 2");
@@ -306,6 +310,27 @@ static void variables_keep_the_order_of_their_users(void **state) {
     assert_int_equal(ir_verify(m, &f->d), BASE_OK);
 }
 
+static void a_reader_stays_before_the_writer(void **state) {
+    (void)state;
+    /* "early" needs what "write" gives, and "read" stands before "write": read, write, early. */
+    ir_model *m = ir_model_new(f->arena, "ir", "state");
+    ir_graph *g = ir_graph_add(m, "g");
+    ir_shape one = shape(1, 1, 0);
+    for (int i = 0; i < 4; i++) {
+        ir_tensor_add(m, g, "t", BASE_F32, &one);
+    }
+    g->tensors.at[3].variable = true;
+    const uint32_t t[] = {0, 1, 2, 3};
+    ir_node_add(m, g, "early", &t[0], 1, &t[1], 1, 0);
+    ir_node_add(m, g, "read", &t[3], 1, &t[2], 1, 1);
+    const uint32_t written[] = {3, 0};
+    ir_node_add(m, g, "write", NULL, 0, written, 2, 2);
+    assert_int_equal(ir_sort(m, &f->d), BASE_OK);
+    assert_string_equal(g->nodes.at[0].op, "read");
+    assert_string_equal(g->nodes.at[1].op, "write");
+    assert_string_equal(g->nodes.at[2].op, "early");
+}
+
 /* ---- the text form ---- */
 
 static char *printed(const ir_model *m) {
@@ -433,6 +458,7 @@ static const malformed wrong[] = {
     {HEAD "graph \"g\" 0 {\n tensor %0 i8[2] \"\" = hex \"01\"\n}", 4, 23, "expected 2 bytes, got 1"},
     {HEAD "graph \"g\" 0 {\n tensor %0 i8[2] \"\" = hex \"010\"\n}", 4, 31, "pairs of hexadecimal digits"},
     {HEAD "graph \"g\" 0 {\n tensor %0 i8[2] \"\" = base64 \"AQ=A\"\n}", 4, 34, "not base64"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[2] \"\" = base64 \"AAF=\"\n}", 4, 34, "bits are left over"},
     {HEAD "graph \"g\" 0 {\n tensor %0 i8[1] \"\" = base64 \"AR==\"\n}", 4, 34, "bits are left over"},
     {HEAD "graph \"g\" 0 {\n tensor %0 i8[2] \"\" = base64 \"AQ\n", 4, 23, "the constant is not closed"},
     {HEAD "graph \"g\" 0 {\n tensor %0 i8[2] \"\" = raw\n}", 4, 23, "expected 'hex' or 'base64', got 'raw'"},
@@ -502,6 +528,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_cycle_and_a_late_producer_are_told_apart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(sorting_moves_only_what_it_must, set_up, tear_down),
         cmocka_unit_test_setup_teardown(variables_keep_the_order_of_their_users, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_reader_stays_before_the_writer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(printing_is_what_the_document_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(printing_what_was_parsed_gives_the_same_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(scales_are_exact, set_up, tear_down),

@@ -218,6 +218,13 @@ static void broken_tables(void **state) {
     flat_put(&t.f, table, table + 8, 4); /* before it */
     open_root();
     assert_fault("root", table, "is outside the file");
+    flat_put(&t.f, table, table - 2, 4); /* within the root's offset */
+    open_root();
+    assert_fault("root", table, "is outside the file");
+    flat_put(&t.f, table, table - vtable - 1, 4); /* at an odd byte; its size reads 0x.. of two neighbours */
+    flat_put(&t.f, vtable + 1, 6, 2);
+    open_root();
+    assert_fault("root", vtable + 1, "a vtable of 6 bytes");
     t.f = good;
     static const uint16_t sizes[] = {0, 2, 5, 7, 200};
     for (size_t i = 0; i < 5; i++) {

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-enum { MODEL_MOST = 16 };
+enum { MODEL_MOST = 48 };
 
 /* Types by the schema: 0 f32, 1 f16, 2 i32, 3 u8, 4 i64, 5 string, 6 bool, 7 i16, 9 i8, 17 i4. */
 typedef struct model_tensor {

@@ -48,6 +48,11 @@ static const op_case cases[] = {
      "\"none\"}",
      {F32(4, 1, 7, 7, 1), F32(4, 2, 3, 3, 1), F32(4, 1, 2, 3, 2)},
      {.code = 3, .input_count = 3, .inputs = {0, 1, -1}, .options = 1, .widths = "144", .values = {1, 2, 3}}},
+    /* a window of 1 that steps over the last column: nothing is missing, and nothing is cut off either */
+    {"conv2d (%0, %1) -> (%2) {strides: ints [3, 3], dilations: ints [1, 1], pads: ints [0, 0, 0, 0], act: text "
+     "\"none\"}",
+     {F32(4, 1, 5, 5, 1), F32(4, 2, 1, 1, 1), F32(4, 1, 2, 2, 2)},
+     {.code = 3, IN2, .options = 1, .widths = "144", .values = {0, 3, 3}}},
     {"depthwise_conv2d (%0, %1) -> (%2) {strides: ints [2, 2], dilations: ints [1, 1], pads: ints [1, 0, 1, 1], act: "
      "text \"relu6\"}",
      {F32(4, 1, 5, 4, 2), F32(4, 1, 3, 3, 4), F32(4, 1, 3, 2, 4)},

@@ -499,6 +499,55 @@ static void broken_constant_inputs(void **state) {
     t.spec.ops[0].code = 39;
     build();
     refuse("subgraph[0]/operator[0] TRANSPOSE", t.at.op[0], "a permutation of 1 axes: the rank is 2");
+    static const int32_t twice[] = {1, -1}, negative[] = {0, 0, -1, 0}, many[65] = {0};
+    t.spec.tensors[1] = (model_tensor){.type = 2, .rank = 1, .dims = {2}, .data = twice, .bytes = 8};
+    build();
+    refuse("subgraph[0]/operator[0] TRANSPOSE", t.at.op[0], "axis 1 is in the permutation twice");
+    t.spec.tensors[1] = (model_tensor){.type = 2, .rank = 1, .dims = {4}, .data = negative, .bytes = 16};
+    t.spec.ops[0].code = 34;
+    build();
+    refuse("subgraph[0]/operator[0] PAD", t.at.op[0], "padding 2 is -1");
+    t.spec.tensors[1] = (model_tensor){.type = 2, .rank = 1, .dims = {65}, .data = many, .bytes = 260};
+    build();
+    refuse("subgraph[0]/operator[0] PAD", t.at.op[0], "input 1 has 65 elements: no such list is longer than 64");
+}
+
+static void broken_slices(void **state) {
+    (void)state;
+    static const int32_t zeros[] = {0, 0, 0}, ones[] = {1, 1, 1}, far[] = {0, 5, 0};
+    t.spec = (model_spec){.tensor_count = 5, .op_count = 1, .input_count = 1, .output_count = 1, .outputs = {4}};
+    t.spec.tensors[0] = (model_tensor){.type = 0, .rank = 2, .dims = {2, 5}};
+    t.spec.tensors[1] = (model_tensor){.type = 2, .rank = 1, .dims = {3}, .data = zeros, .bytes = 12};
+    t.spec.tensors[2] = t.spec.tensors[3] = t.spec.tensors[1];
+    t.spec.tensors[2].data = t.spec.tensors[3].data = ones;
+    t.spec.tensors[4] = (model_tensor){.type = 0, .rank = 1, .dims = {1}};
+    t.spec.ops[0] = (model_op){.code = 45,
+                               .input_count = 4,
+                               .inputs = {0, 1, 2, 3},
+                               .output_count = 1,
+                               .outputs = {4},
+                               .options = 32,
+                               .widths = "44444",
+                               .values = {0, 0, 0, 0, 2}};
+    const char *path = "subgraph[0]/operator[0] STRIDED_SLICE";
+    build();
+    refuse(path, t.at.op[0], "3 extents are sliced: the rank is 2");
+    for (int i = 1; i < 4; i++) {
+        t.spec.tensors[i].dims[0] = 2;
+        t.spec.tensors[i].bytes = 8;
+    }
+    build();
+    must_read();
+    t.spec.tensors[1].data = far;
+    build();
+    refuse(path, t.at.op[0], "index 5 of an extent of 5");
+    t.spec.tensors[3].data = zeros;
+    build();
+    refuse(path, t.at.op[0], "stride 0 is 0");
+    t.spec.tensors[3].dims[0] = 1;
+    t.spec.tensors[3].bytes = 4;
+    build();
+    refuse(path, t.at.op[0], "2 begins, 2 ends, 1 strides");
 }
 
 /* ---- what is not supported ---- */
@@ -534,6 +583,39 @@ static void everything_unsupported_is_listed(void **state) {
         }
     }
     assert_int_equal(t.d.list.at[2].byte, t.at.op[2]);
+}
+
+static void long_lists_are_cut_aloud(void **state) {
+    (void)state;
+    /* 29 of one kind, and 19 other kinds */
+    t.spec = (model_spec){.tensor_count = 2, .op_count = 48, .input_count = 1, .output_count = 1, .outputs = {1}};
+    t.spec.tensors[0] = t.spec.tensors[1] = (model_tensor){.type = 0, .rank = 1, .dims = {1}};
+    for (int i = 0; i < 48; i++) {
+        /* 131 RFFT2D; 203 DILATE; 182 to 199: StableHLO's */
+        int code = i < 29 ? 131 : i == 29 ? 203 : 182 + i - 30;
+        t.spec.ops[i] = (model_op){.code = code, .input_count = 1, .output_count = 1, .outputs = {1}};
+    }
+    build();
+    ir_model *m;
+    assert_int_equal(read_model(&m), BASE_REFUSED);
+    assert_int_equal(t.d.errors, 17);
+    assert_non_null(strstr(t.d.list.at[0].message, "RFFT2D is not supported, 29 times: operator[0], "));
+    assert_non_null(strstr(t.d.list.at[0].message, "operator[23]...; "));
+    assert_non_null(strstr(t.d.list.at[1].message, "operator DILATE is not supported; "));
+    /* The first 16 kinds end with code 195; left are 196 to 199. */
+    assert_non_null(strstr(t.d.list.at[15].message, "operator STABLEHLO_PAD "));
+    assert_string_equal(t.d.list.at[16].message,
+                        "not supported either: operator STABLEHLO_IOTA (operator[44]); operator STABLEHLO_DOT_GENERAL "
+                        "(operator[45]); operator STABLEHLO_REDUCE_WINDOW (operator[46]); operator STABLEHLO_SORT "
+                        "(operator[47])");
+}
+
+static void the_old_code_is_enough(void **state) {
+    (void)state;
+    flat_put(&t.f, flat_field(&t.f, t.at.code[0], 3), 0, 4);
+    assert_string_equal(must_read()->graphs.at[0].nodes.at[0].op, "fully_connected");
+    flat_put(&t.f, flat_field(&t.f, t.at.code[0], 0), 127, 1);
+    refuse("operator_code[0]/builtin_code", flat_field(&t.f, t.at.code[0], 3), "127 is no operator");
 }
 
 static void a_computed_axis_is_not_supported(void **state) {
@@ -617,7 +699,10 @@ int main(void) {
         CASE(broken_quantisation),
         CASE(broken_options),
         CASE(broken_constant_inputs),
+        CASE(broken_slices),
         CASE(everything_unsupported_is_listed),
+        CASE(long_lists_are_cut_aloud),
+        CASE(the_old_code_is_enough),
         CASE(a_computed_axis_is_not_supported),
         CASE(any_allocation_may_fail),
     };

@@ -404,7 +404,13 @@ static lang_range product(base_type type, lang_range body, lang_range count, boo
     if (body.lo >= 0 && body.hi <= 1) {
         return between(count.hi > 0 ? body.lo : 1, count.lo == 0 ? 1 : body.hi);
     }
-    int64_t most_of = body.lo == INT64_MIN ? INT64_MAX : most(-body.lo, body.hi), reach = 1;
+    if (count.hi <= 1) {
+        return count.lo == 1 ? body : between(least(body.lo, 1), most(body.hi, 1));
+    }
+    if (body.lo == INT64_MIN) {
+        return fit(type, 0, 0, true, wraps);
+    }
+    int64_t most_of = most(-body.lo, body.hi), reach = 1;
     bool overflow = most_of > 1 && count.hi > 63;
     for (int64_t k = 0; !overflow && most_of > 1 && k < count.hi; k++) {
         overflow = __builtin_mul_overflow(reach, most_of, &reach);

@@ -280,6 +280,13 @@ static void sums_and_extremes(void **state) {
     is(overflow, INT32_MIN, INT32_MAX);
     assert_true(lang_may_wrap(ranges, NULL, overflow));
     assert_true(lang_may_wrap(ranges, NULL, op(LANG_ADD, overflow, lang_int(program, BASE_I32, 1))));
+    /* a product of one factor is that factor, the least integer too; of more, anything */
+    lang_ref any = lang_apply1(program, LANG_BITNOT, BASE_I64,
+                               lang_read(program, add_input(program, "L", BASE_I64, 1, x_dim), &k, 1, 0));
+    lang_ref one = lang_var(program, 3, num(1));
+    is(lang_reduce(program, LANG_PROD, BASE_I64, &one, 1, 0, any, 0), INT64_MIN, INT64_MAX);
+    is(lang_reduce(program, LANG_PROD, BASE_I64, &k, 1, 0, any, 0), INT64_MIN, INT64_MAX);
+    is(lang_reduce(program, LANG_PROD, BASE_I32, &k, 1, 0, rw, 0), -15625, 15625);
     /* narrower contents, as the caller knows them */
     lang_ranges_tensor(ranges, x, (lang_range){0, 6, true});
     is(product, -18, 30);

@@ -590,8 +590,8 @@ static void make_let(lang_inst *in, const lang_clause *c) {
                         c->pack ? ".." : "");
             ok = false;
         }
-    if (!ok) { /* keep the name, so that only the first use of it is reported: this one */
-        list.n = c->pack ? 0 : 1;
+    if (!ok) { /* keep the name, bad: its uses are silent */
+        list.n = 1;
         list.at[0] = lang_v_bad();
     }
     lang_i_bind(in, c->name, c->pack, list.at, list.n);

@@ -4,8 +4,8 @@
  * there are. Reads consume the packs among their indices, pack words consume those of their arguments.
  */
 #include "lang/inst.h"
+#include "lang/words.h"
 
-#include <math.h>
 #include <string.h>
 
 /* ---- length ---- */
@@ -30,7 +30,7 @@ static int length_of_list(lang_inst *in, const lang_expr *e, uint32_t first) {
 static int length_of_name(lang_inst *in, lang_pos pos, lang_symbol name) {
     const lang_binding *b = lang_i_find(in, name, true);
     if (b)
-        return (int)b->n;
+        return b->vals && b->n > 0 && b->vals[0].kind == LANG_V_BAD ? LANG_BAD_PACK : (int)b->n;
     lang_i_unknown(in, pos, name, "pack");
     return LANG_BAD_PACK;
 }
@@ -366,7 +366,7 @@ static bool pack_inside(lang_inst *in, const lang_expr *e, int at, lang_pack *ou
             return false;
         out->n = b->n;
         memcpy(out->at, b->vals, b->n * sizeof *b->vals);
-        return true;
+        return b->n == 0 || b->vals[0].kind != LANG_V_BAD;
     }
     if (e->kind == LANG_X_CALL && e->callee == LANG_C_BUILTIN)
         switch ((lang_builtin)e->code) {
@@ -574,7 +574,7 @@ static lang_val of_type(lang_inst *in, const lang_expr *e) {
     }
     bool lowest = e->code == LANG_BUILTIN_LOWEST;
     if (is_float)
-        return lang_v_float(lowest ? (double)-INFINITY : (double)INFINITY);
+        return lang_v_float(lang_identity(lowest ? LANG_RMAX : LANG_RMIN, t).f);
     base_type_range(t, &lo, &hi);
     if (lowest)
         return lang_v_int(lo);

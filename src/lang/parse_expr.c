@@ -417,7 +417,7 @@ static lang_expr *primary_inside(lang_parser *p) {
         if (lang_p_mark(p, '{', 0))
             return block(p);
         if (lang_p_accept(p, '#', 0)) {
-            bool family = p->t.kind == LANG_T_NAME && !p->t.pack && !lang_p_word(p, "in") && !lang_p_word(p, "else");
+            bool family = p->t.kind == LANG_T_NAME && !p->t.pack && !lang_reserved(p->lib, p->t.name);
             e = make(p, family ? LANG_X_ARITY : LANG_X_POS, t.pos);
             if (family) {
                 e->name = p->t.name;

@@ -175,6 +175,7 @@ static const example statics[] = {
     {"op f in X:T[N] Y[] = width(T) + if(isfloat(T), 100, 0) + if(issigned(T), 1000, 0)", "f bf16[1]", "1116"},
     {"op f in X:T[N] -> Y, Z Y:T[] = lowest(T) Z:T[] = highest(T)", "f u64[1]", "0 | 18446744073709551615"},
     {"op f in X:T[N] -> Y, Z Y:T[] = lowest(T) Z:T[] = highest(T)", "f f32[1]", "-inf | inf"},
+    {"op f in X:T[N] -> Y, Z Y:T[] = lowest(T) Z:T[] = highest(T)", "f f8e4m3fn[1]", "-448 | 448"},
     {"op f in X:T[N] Y[] = if(goal(\"litert\"), 1, 2)", "f i8[1]", "2"},
     {"op f in X:T[N] Y[] = if(goal(\"litert\"), 1, 2)", "f i8[1] +other +litert", "1"},
     {"op f in X:i8[N] let a = f32(0.1) let b = a * a Y[] = b", "f i8[1]", "0.010000001"},
@@ -205,6 +206,7 @@ static const example statics[] = {
     {"op f in X:i8[N] Y[] = f64(X.scale)", "f i8[1]@0.1:0", "0.10000000149011612"},
     /* fns see their parameters; types and tensors are values too */
     {"fn add(x, y) = x + y fn to(T, x) = T(x) op f in X:i8[N] Y[n<N] = to(f32, add(X[n], 1))", "f i8[1]={4}", "5"},
+    {"fn add(a, b) = a + 10 * b op f Y[] = { a = 5; b = 7; add(b, a) }", "f", "57"},
     {"fn look(t, i) = t[i]?0 op f in X:i8[N] Y[n<N] = look(X, n - 1) + look(X, n + 1)", "f i8[3]={1,2,3}", "2 4 2"},
 };
 
@@ -380,6 +382,8 @@ static const struct {
     {"op f in X:i8[I..] Y[] = ^I..", "f i8[1,2]", "the pack 'I..' stands where one value is wanted"},
     {"op f in X:i8[I..] Y[] = ^#", "f i8[1,2]", "'#' is the position inside a pack"},
     {"op f in X:i8[I..] let O.. = I.. ^+ catp(1,2,3) Y[] = 1", "f i8[1,2]", "packs of 2 and of 3 entries meet"},
+    {"op f in X:i8[I..] let O.. = ^# let P.. = O.. + I.. Y[o..<P..] = X[o..]", "f i8[1,2]",
+     "'#' is the position inside a pack"},
     {"op f in X:i8[I..] Y[] = ^flat(I.., catp(1,2,3))", "f i8[1,2]", "flat of 2 indices over 3 extents"},
     {"op f in X:i8[I..] Y[] = ^at(I.., 2)", "f i8[1,2]", "position 2 is outside a pack of 2 entries"},
     {"op f in X:i8[I..] attr p.. let O.. = ^I..@p Y[] = 1", "f i8[1,2] p=[0,2]",

@@ -216,6 +216,18 @@ static void list_targets(burin_context *c, list_call *call) {
     }
 }
 
+const char *burin_target_of(const char *path) {
+    size_t n = strlen(path);
+    for (size_t i = 0; i < target_count; i++) {
+        const char *extension = target_list[i]->extension;
+        size_t m = extension != NULL ? strlen(extension) : n;
+        if (m + 1 < n && path[n - m - 1] == '.' && path[n - m - 2] != '/' && strcmp(path + n - m, extension) == 0) {
+            return target_list[i]->name;
+        }
+    }
+    return NULL;
+}
+
 static void list_devices(burin_context *c, list_call *call) {
     (void)c;
     for (size_t i = 0; i < plan_device_count(); i++) {

@@ -1,0 +1,190 @@
+/* arrays.c - arrays between files and the terminal: reading inputs, printing values, digests.
+ *
+ * Takes paths and arrays. A file is .npy when it begins with that format's magic, whatever its name; anything else is raw
+ * little-endian bytes, whose number must be the tensor's.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+
+bool cli_exists(const char *path) {
+    struct stat is;
+    return lstat(path, &is) == 0;
+}
+
+burin_array *cli_arrays(cli *c, size_t n) {
+    return cli_alloc(c, n + 1, sizeof(burin_array));
+}
+
+const char *cli_shape_text(cli *c, const burin_array *a) {
+    char *text = cli_alloc(c, 8 * 22 + 3, 1);
+    int n = 1;
+    text[0] = '[';
+    for (uint32_t k = 0; k < a->rank; k++) {
+        n += snprintf(text + n, 22, "%s%" PRId64, k != 0 ? "," : "", a->dim[k]);
+    }
+    text[n] = ']';
+    return text;
+}
+
+/* Equal but for extents of 1: a batch that was left out is no other shape; a transposed picture is. */
+bool cli_same_shape(const burin_array *a, const burin_array *b) {
+    uint32_t i = 0, j = 0;
+    for (;;) {
+        for (; i < a->rank && a->dim[i] == 1; i++) {
+        }
+        for (; j < b->rank && b->dim[j] == 1; j++) {
+        }
+        if (i == a->rank || j == b->rank) {
+            return i == a->rank && j == b->rank;
+        }
+        if (a->dim[i++] != b->dim[j++]) {
+            return false;
+        }
+    }
+}
+
+static int read_npy(cli *c, const char *path, burin_array *want) {
+    burin_array file;
+    burin_status status = burin_npy_read(c->context, path, &file);
+    if (status != BURIN_OK) {
+        return cli_report(c, status);
+    }
+    if (strcmp(file.type, want->type) != 0) {
+        return cli_refuse(c, "%s: its type is %s, that of the tensor is %s", cli_printable(c, path), file.type,
+                          want->type);
+    }
+    if (!cli_same_shape(&file, want)) {
+        return cli_refuse(c, "%s: its shape is %s, that of the tensor is %s", cli_printable(c, path),
+                          cli_shape_text(c, &file), cli_shape_text(c, want));
+    }
+    want->data = file.data;
+    want->size = file.size;
+    return 0;
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, burin_array *a) {
+    const void *bytes = NULL;
+    size_t size = 0;
+    *a = (burin_array){.type = want->type, .rank = want->rank};
+    memcpy(a->dim, want->dim, sizeof a->dim);
+    burin_status status = burin_file_bytes(c->context, path, &bytes, &size);
+    if (status != BURIN_OK) {
+        return cli_report(c, status);
+    }
+    if (size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0) {
+        return read_npy(c, path, a);
+    }
+    if (ends_with(path, ".pb")) {
+        return cli_refuse(c, "%s: TensorProto files (.pb) cannot be read; give .npy or raw little-endian bytes",
+                          cli_printable(c, path));
+    }
+    if (size != want->bytes) {
+        return cli_refuse(c, "%s: it holds %zu bytes, the tensor %s%s needs %" PRIu64 " (and it is no .npy file)",
+                          cli_printable(c, path), size, want->type, cli_shape_text(c, a), want->bytes);
+    }
+    a->data = bytes;
+    a->size = size;
+    return 0;
+}
+
+/* ---- inputs ---- */
+
+int cli_check_provider(cli *c, const char **provider) {
+    const cli_arguments *a = &c->arguments;
+    *provider = a->provider != NULL ? a->provider : "reference";
+    bool host = strcmp(*provider, "host") == 0;
+    const char *compiling = a->compiler != NULL    ? "compiler"
+                            : a->device != NULL    ? "device"
+                            : a->opt_level != NULL ? "opt-level"
+                                                   : NULL;
+    if (!host && compiling != NULL) {
+        return cli_usage(c, "--%s needs --provider host: the reference is not compiled", compiling);
+    }
+    return host && a->raw ? cli_usage(c, "--raw needs --provider reference: emitted C is always simplified") : 0;
+}
+
+int cli_make_inputs(cli *c, const burin_model *model, const char *why, burin_array *inputs) {
+    uint32_t seed = c->arguments.given.seed ? (uint32_t)c->arguments.seed : 12345;
+    if (burin_input_count(model) > 0) {
+        cli_note(c, "%sthe inputs are made by the documented generator with seed %" PRIu32, why, seed);
+    }
+    return cli_report(c, burin_generate_inputs(c->context, model, seed, inputs));
+}
+
+/* ---- printing ---- */
+
+/* One element; false where the type has no form of its own in C. */
+static bool print_value(const char *type, const unsigned char *at) {
+    union {
+        double f64;
+        float f32;
+        int64_t i64;
+        int32_t i32;
+        int16_t i16;
+        int8_t i8;
+        uint64_t u64;
+        uint32_t u32;
+        uint16_t u16;
+        uint8_t u8;
+    } v;
+#define VALUE(name, member, format, as)                                                                                \
+    if (strcmp(type, name) == 0) {                                                                                     \
+        memcpy(&v.member, at, sizeof v.member);                                                                        \
+        printf(format, (as)v.member);                                                                                  \
+        return true;                                                                                                   \
+    }
+    VALUE("f64", f64, "%.6g", double)
+    VALUE("f32", f32, "%.6g", double)
+    VALUE("i64", i64, "%" PRId64, int64_t)
+    VALUE("i32", i32, "%" PRId32, int32_t)
+    VALUE("i16", i16, "%d", int)
+    VALUE("i8", i8, "%d", int)
+    VALUE("u64", u64, "%" PRIu64, uint64_t)
+    VALUE("u32", u32, "%" PRIu32, uint32_t)
+    VALUE("u16", u16, "%d", int)
+    VALUE("u8", u8, "%d", int)
+    VALUE("bool", u8, "%d", int)
+#undef VALUE
+    return false;
+}
+
+static size_t width_of(const char *type) {
+#define TYPE(name, tflite, bytes)                                                                                      \
+    if (strcmp(type, name) == 0) {                                                                                     \
+        return bytes;                                                                                                  \
+    }
+#include "cli/types.def"
+#undef TYPE
+    return 0;
+}
+
+void cli_print_array(cli *c, const char *what, size_t i, const char *name, const burin_array *a) {
+    enum { MOST = 12 };
+    size_t width = width_of(a->type), n = width != 0 ? a->size / width : 0;
+    printf("%s %zu  %s%s \"%s\"  fnv1a64 %016" PRIx64 "\n", what, i, a->type, cli_shape_text(c, a),
+           cli_printable(c, name), cli_fnv1a64(a->data, a->size));
+    for (size_t k = 0; k < n && k < MOST; k++) {
+        fputs(k == 0 ? "   " : " ", stdout);
+        if (!print_value(a->type, (const unsigned char *)a->data + k * width)) {
+            break;
+        }
+    }
+    fputs(n == 0 ? "" : n > MOST ? " ...\n" : "\n", stdout);
+}
+
+uint64_t cli_fnv1a64(const void *bytes, size_t n) {
+    const unsigned char *at = bytes;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < n; i++) {
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}

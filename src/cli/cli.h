@@ -1,0 +1,112 @@
+/* cli.h - what the files of the command share.
+ *
+ * The command uses only the public headers. Everything that a sub-command needs is in `cli`: its arguments, the context, where
+ * messages go. Results go to stdout, everything else to stderr.
+ */
+#ifndef BURIN_CLI_H
+#define BURIN_CLI_H
+
+#include <stdio.h>
+
+#include "burin/burin.h"
+
+/* ---- sub-commands: commands.def ---- */
+typedef enum cli_word {
+#define COMMAND(word, operands, count, summary, more, examples) CLI_##word,
+#include "cli/commands.def"
+#undef COMMAND
+    CLI_COMMAND_COUNT
+} cli_word;
+
+typedef struct cli cli;
+typedef struct cli_command {
+    const char *name, *operands;
+    size_t operand_count;
+    const char *summary, *more, *examples;
+    int (*run)(cli *c); /* returns the exit status */
+} cli_command;
+extern const cli_command cli_commands[CLI_COMMAND_COUNT];
+
+#define COMMAND(word, operands, count, summary, more, examples) int cli_##word(cli *c);
+#include "cli/commands.def"
+#undef COMMAND
+
+/* ---- arguments: options.def ---- */
+typedef struct cli_list {
+    const char **at;
+    size_t n;
+} cli_list;
+
+typedef bool cli_type_FLAG;
+typedef const char *cli_type_TEXT;   /* NULL: not given */
+typedef const char *cli_type_CHOICE; /* NULL: not given */
+typedef uint64_t cli_type_NUMBER;
+typedef double cli_type_REAL;
+typedef cli_list cli_type_LIST;
+
+typedef struct cli_given { /* was the option there? */
+#define OPTION(kind, field, name, letter, value, lowest, highest, commands, help) bool field;
+#include "cli/options.def"
+#undef OPTION
+} cli_given;
+
+typedef struct cli_arguments {
+    cli_list operands;
+#define OPTION(kind, field, name, letter, value, lowest, highest, commands, help) cli_type_##kind field;
+#include "cli/options.def"
+#undef OPTION
+    cli_given given;
+} cli_arguments;
+
+struct cli {
+    cli_word word;
+    cli_arguments arguments;
+    burin_context *context;
+    bool colour, terminal; /* of stderr */
+    struct cli_block *blocks;
+};
+
+/* Parses what follows the sub-command's word. Returns 0, or 2 with the message printed. */
+int cli_parse(cli *c, int count, char **words);
+void cli_print_options(FILE *out, cli_word word);
+/* Of n names the nearest to word, NULL when none is near. */
+const char *cli_nearest(const char *word, const char *const *names, size_t n);
+/* The fields that the arguments say, over the defaults. */
+burin_compile_options cli_compile_options(const cli *c);
+
+/* ---- memory: freed when the command ends; never NULL (the command ends with status 1 instead) ---- */
+void *cli_alloc(cli *c, size_t count, size_t size); /* zeroed */
+char *cli_format(cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The text with control characters as \xNN, cut after 200 bytes: fit for a terminal. */
+const char *cli_printable(cli *c, const char *text);
+
+/* ---- messages ---- */
+int cli_usage(cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));  /* returns 2 */
+int cli_refuse(cli *c, const char *format, ...) __attribute__((format(printf, 2, 3))); /* returns 1 */
+void cli_note(cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));  /* unless --quiet */
+/* Prints the context's diagnostics and forgets them (warnings and notes not under --quiet). Returns the exit status. */
+int cli_report(cli *c, burin_status status);
+/* A line on the terminal that the next message overwrites; nothing where stderr is no terminal. NULL: takes it away. */
+void cli_progress(cli *c, const char *text);
+
+/* ---- JSON on stdout ---- */
+void cli_json_text(const char *text); /* quoted and escaped */
+void cli_json_shape(const burin_array *a);
+
+/* ---- arrays ---- */
+/* A file's contents as input i of the model: .npy by content, else raw bytes. Returns 0, or the exit status with the message printed. */
+int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, burin_array *a);
+/* The same extents but for those of 1. */
+bool cli_same_shape(const burin_array *a, const burin_array *b);
+/* What --provider and the options that only one provider has say; 2 when they do not fit together. */
+int cli_check_provider(cli *c, const char **provider);
+/* All inputs by the documented generator, with --seed; says so. */
+int cli_make_inputs(cli *c, const burin_model *model, const char *why, burin_array *inputs);
+bool cli_exists(const char *path);
+const char *cli_shape_text(cli *c, const burin_array *a); /* [1,2,3] */
+/* One line: index, type, shape, name, the first values. */
+void cli_print_array(cli *c, const char *what, size_t i, const char *name, const burin_array *a);
+uint64_t cli_fnv1a64(const void *bytes, size_t n); /* FNV-1a, 64 bits */
+burin_array *cli_arrays(cli *c, size_t n);
+
+#endif

@@ -1,0 +1,145 @@
+/* compile.c - burin compile: from a model to files, with the table of what was decided and the line of the check.
+ *
+ * Takes INPUT and -o OUT. Writes nothing unless all of it went well; what exists is kept without --force, which is seen before
+ * the work is done.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+
+/* The extension of a path, NULL: none. A word of letters and digits that does not begin with a digit; "out.v2" has one, "run.2" none. */
+static const char *extension_of(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1, *dot = strrchr(name, '.');
+    static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    if (dot == NULL || dot == name || dot[1] == 0 || dot[1] == '.' || (dot[1] >= '0' && dot[1] <= '9')) {
+        return NULL;
+    }
+    return strspn(dot + 1, word) == strlen(dot + 1) ? dot + 1 : NULL;
+}
+
+static int check_usage(cli *c, burin_compile_options *o) {
+    const cli_arguments *a = &c->arguments;
+    if (a->output == NULL) {
+        return cli_usage(c, "it needs -o OUT");
+    }
+    if (a->json && a->dump_after != NULL) {
+        return cli_usage(c, "--json and --dump-after: stdout can hold only one of them");
+    }
+    if (a->no_check && (a->given.check_cases || a->compiler != NULL)) {
+        return cli_usage(c, "--no-check leaves nothing for --%s", a->compiler != NULL ? "compiler" : "check-cases");
+    }
+    const char *extension = extension_of(a->output);
+    if (o->target == NULL && extension != NULL) {
+        o->target = burin_target_of(a->output);
+        if (o->target == NULL) {
+            return cli_usage(c, "no target writes .%s files; for a folder of that name say --target c", extension);
+        }
+    }
+    return 0;
+}
+
+/* The first file of the output that exists at path, NULL: none. */
+static const char *first_existing(cli *c, const burin_output *output, const char *path) {
+    for (size_t i = 0; i < output->file_count && !output->single; i++) {
+        const char *file = cli_format(c, "%s/%s", path, output->files[i].name);
+        if (cli_exists(file)) {
+            return file;
+        }
+    }
+    return output->single && cli_exists(path) ? path : NULL;
+}
+
+/* What exists is found before the costly part: for a folder that is there the files' names come from a compilation without a check. */
+static int check_existing(cli *c, const burin_model *model, const burin_compile_options *options) {
+    const char *path = c->arguments.output, *existing = path;
+    struct stat is;
+    if (c->arguments.force || !cli_exists(path)) {
+        return 0;
+    }
+    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode)) {
+        burin_compile_options quick = *options;
+        const burin_output *output = NULL;
+        quick.check = false;
+        quick.test_cases = options->test_cases > 0; /* one: for the names */
+        burin_status status = burin_compile(c->context, model, &quick, &output);
+        if (status != BURIN_OK) {
+            return cli_report(c, status);
+        }
+        burin_diagnostics_clear(c->context); /* the compilation proper says the same */
+        existing = first_existing(c, output, path);
+    }
+    return existing == NULL
+               ? 0
+               : cli_refuse(c, "%s exists and was kept; say --force to replace it", cli_printable(c, existing));
+}
+
+static void print_json(const burin_output *output, const char *path) {
+    printf("{\"output\":");
+    cli_json_text(path);
+    printf(",\"checked\":%s,\"check\":", output->checked ? "true" : "false");
+    cli_json_text(output->check);
+    if (output->plan != NULL) {
+        printf(",\"arena_bytes\":%" PRIu64 ",\"arena_bound\":%" PRIu64 ",\"constant_bytes\":%" PRIu64
+               ",\"macs\":%" PRIu64,
+               output->arena_bytes, output->arena_bound, output->constant_bytes, output->macs);
+    }
+    printf(",\"files\":[");
+    for (size_t i = 0; i < output->file_count; i++) {
+        printf("%s{\"name\":", i != 0 ? "," : "");
+        cli_json_text(output->single ? path : output->files[i].name);
+        printf(",\"bytes\":%zu}", output->files[i].size);
+    }
+    printf("]}\n");
+}
+
+static void print_text(cli *c, const burin_output *output, const char *path) {
+    if (output->plan != NULL) {
+        puts(output->plan);
+    }
+    printf("check      %s\n", output->check);
+    if (output->single) {
+        printf("wrote      %s (%zu bytes)\n", cli_printable(c, path), output->files[0].size);
+        return;
+    }
+    printf("wrote      %s:", cli_printable(c, path));
+    for (size_t i = 0; i < output->file_count; i++) {
+        printf(" %s (%zu bytes)%s", output->files[i].name, output->files[i].size,
+               i + 1 < output->file_count ? "," : "\n");
+    }
+}
+
+int cli_compile(cli *c) {
+    const cli_arguments *a = &c->arguments;
+    burin_compile_options options = cli_compile_options(c);
+    burin_model *model = NULL;
+    const burin_output *output = NULL;
+    int result = check_usage(c, &options);
+    if (result != 0) {
+        return result;
+    }
+    cli_progress(c, "reading");
+    result = cli_report(c, burin_load(c->context, a->operands.at[0], &model));
+    if (result == 0) {
+        result = check_existing(c, model, &options);
+    }
+    if (result != 0) {
+        return result;
+    }
+    cli_progress(c, options.check ? "compiling and checking" : "compiling");
+    burin_status status = burin_compile(c->context, model, &options, &output);
+    if (status == BURIN_OK) {
+        status = burin_output_write(c->context, output, a->output, a->force);
+    }
+    result = cli_report(c, status);
+    if (a->dump_after != NULL) {
+        const char *dump = burin_dump_text(c->context);
+        fputs(dump != NULL ? dump : "", stdout);
+    } else if (result == 0 && a->json) {
+        print_json(output, a->output);
+    } else if (result == 0 && !a->quiet) {
+        print_text(c, output, a->output);
+    }
+    return result;
+}

@@ -1,0 +1,201 @@
+/* run.c - burin run: one inference on a provider.
+ *
+ * Takes a model and a file for each input, or a seed. Gives output_0, output_1 ... in a folder, and what they hold on stdout.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* ---- which file for which input ---- */
+
+/* The input whose name, followed by =, begins word; the longest such name. SIZE_MAX: none. */
+static size_t input_named(const burin_model *model, const char *word) {
+    size_t best = SIZE_MAX, longest = 0;
+    for (size_t i = 0; i < burin_input_count(model); i++) {
+        const char *name = burin_input_info(model, i).name;
+        size_t n = strlen(name);
+        if (strncmp(word, name, n) == 0 && word[n] == '=' && (best == SIZE_MAX || n > longest)) {
+            best = i;
+            longest = n;
+        }
+    }
+    return best;
+}
+
+static int set_named(cli *c, const burin_model *model, size_t i, const char *word, const char **files) {
+    const char *name = burin_input_info(model, i).name, *path = word + strlen(name) + 1;
+    for (size_t k = 0; k < burin_input_count(model); k++) {
+        if (k != i && strcmp(burin_input_info(model, k).name, name) == 0) {
+            return cli_usage(c, "--input: more than one input is called \"%s\"; give them in the model's order",
+                             cli_printable(c, name));
+        }
+    }
+    if (files[i] != NULL) {
+        return cli_usage(c, "--input: \"%s\" is given twice", cli_printable(c, name));
+    }
+    if (*path == 0) {
+        return cli_usage(c, "--input: \"%s\" has no file", cli_printable(c, name));
+    }
+    files[i] = path;
+    return 0;
+}
+
+static int unknown_name(cli *c, const burin_model *model, const char *word) {
+    size_t n = burin_input_count(model);
+    const char **names = cli_alloc(c, n + 1, sizeof *names);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = burin_input_info(model, i).name;
+    }
+    const char *given = cli_format(c, "%.*s", (int)(strcspn(word, "=") & 0xffff), word),
+               *near = cli_nearest(given, names, n);
+    return cli_usage(c, "--input: the model has no input \"%s\", and there is no file \"%s\"%s%s%s",
+                     cli_printable(c, given), cli_printable(c, word), near == NULL ? "" : "; did you mean \"",
+                     near == NULL ? "" : cli_printable(c, near), near == NULL ? "" : "\"?");
+}
+
+/* files: one for each input, by name first, the rest in order. */
+static int match_files(cli *c, const burin_model *model, const char **files) {
+    const cli_list *given = &c->arguments.input;
+    size_t n = burin_input_count(model), at = 0;
+    int status = 0;
+    for (size_t i = 0; i < given->n && status == 0; i++) {
+        size_t named = input_named(model, given->at[i]);
+        if (named != SIZE_MAX) {
+            status = set_named(c, model, named, given->at[i], files);
+        } else if (strchr(given->at[i], '=') != NULL && !cli_exists(given->at[i])) {
+            status = unknown_name(c, model, given->at[i]);
+        }
+    }
+    for (size_t i = 0; i < given->n && status == 0; i++) {
+        if (input_named(model, given->at[i]) == SIZE_MAX) {
+            while (at < n && files[at] != NULL) {
+                at++;
+            }
+            if (at == n) {
+                return cli_usage(c, "--input: the model has %zu inputs, given were %zu", n, given->n);
+            }
+            files[at] = given->at[i];
+        }
+    }
+    for (size_t i = 0; i < n && status == 0; i++) {
+        if (files[i] == NULL) {
+            status = cli_usage(c, "--input: nothing for input %zu \"%s\"", i,
+                               cli_printable(c, burin_input_info(model, i).name));
+        }
+    }
+    return status;
+}
+
+static int get_inputs(cli *c, const burin_model *model, burin_array *inputs) {
+    if (c->arguments.input.n == 0) {
+        return cli_make_inputs(c, model, "", inputs);
+    }
+    const char **files = cli_alloc(c, burin_input_count(model) + 1, sizeof *files);
+    int status = match_files(c, model, files);
+    for (size_t i = 0; i < burin_input_count(model) && status == 0; i++) {
+        burin_tensor_info want = burin_input_info(model, i);
+        status = cli_read_array(c, files[i], &want, &inputs[i]);
+    }
+    return status;
+}
+
+/* ---- outputs ---- */
+
+static const char *file_name(cli *c, size_t i) {
+    bool raw = c->arguments.output_format != NULL && strcmp(c->arguments.output_format, "raw") == 0;
+    return cli_format(c, "output_%zu.%s", i, raw ? "bin" : "npy");
+}
+
+static int check_existing(cli *c, const burin_model *model) {
+    for (size_t i = 0; i < burin_output_count(model) && c->arguments.output_dir != NULL && !c->arguments.force; i++) {
+        const char *path = cli_format(c, "%s/%s", c->arguments.output_dir, file_name(c, i));
+        if (cli_exists(path)) {
+            return cli_refuse(c, "%s exists and was kept; say --force to replace it", cli_printable(c, path));
+        }
+    }
+    return 0;
+}
+
+static int write_outputs(cli *c, const burin_model *model, const burin_array *outputs) {
+    size_t n = burin_output_count(model);
+    burin_file *files = cli_alloc(c, n + 1, sizeof *files);
+    burin_output output = {.files = files, .file_count = n};
+    burin_status status = BURIN_OK;
+    for (size_t i = 0; i < n && status == BURIN_OK; i++) {
+        const char *name = file_name(c, i);
+        files[i] = (burin_file){name, outputs[i].data, outputs[i].size};
+        if (strcmp(strrchr(name, '.'), ".npy") == 0) {
+            status = burin_npy_bytes(c->context, &outputs[i], &files[i].bytes, &files[i].size);
+        }
+    }
+    if (status == BURIN_OK) {
+        status = burin_output_write(c->context, &output, c->arguments.output_dir, c->arguments.force);
+    }
+    return cli_report(c, status);
+}
+
+static void put_json(const char *what, const burin_model *model, bool in, const burin_array *arrays) {
+    size_t n = in ? burin_input_count(model) : burin_output_count(model);
+    printf("\"%s\":[", what);
+    for (size_t i = 0; i < n; i++) {
+        printf("%s\n  {\"name\":", i != 0 ? "," : "");
+        cli_json_text(in ? burin_input_info(model, i).name : burin_output_info(model, i).name);
+        printf(",\"type\":\"%s\",\"shape\":", arrays[i].type);
+        cli_json_shape(&arrays[i]);
+        printf(",\"bytes\":%zu,\"fnv1a64\":\"%016" PRIx64 "\"}", arrays[i].size,
+               cli_fnv1a64(arrays[i].data, arrays[i].size));
+    }
+    printf("]");
+}
+
+static void print_result(cli *c, const burin_model *model, const char *provider, const burin_array *inputs,
+                         const burin_array *outputs) {
+    if (c->arguments.json) {
+        printf("{\"provider\":\"%s\",", provider);
+        put_json("inputs", model, true, inputs);
+        printf(",\n");
+        put_json("outputs", model, false, outputs);
+        printf("}\n");
+    } else if (!c->arguments.quiet) {
+        for (size_t i = 0; i < burin_output_count(model); i++) {
+            cli_print_array(c, "output", i, burin_output_info(model, i).name, &outputs[i]);
+        }
+    }
+}
+
+int cli_run(cli *c) {
+    const cli_arguments *a = &c->arguments;
+    burin_compile_options options = cli_compile_options(c);
+    const char *provider;
+    burin_model *model = NULL;
+    int status = cli_check_provider(c, &provider);
+    if (status == 0 && a->input.n > 0 && a->given.seed) {
+        status = cli_usage(c, "--input and --seed: the inputs are either given or made");
+    }
+    if (status == 0 && a->output_format != NULL && a->output_dir == NULL) {
+        status = cli_usage(c, "--output-format needs --output-dir");
+    }
+    if (status == 0) {
+        status = cli_report(c, burin_load(c->context, a->operands.at[0], &model));
+    }
+    if (status == 0) {
+        status = check_existing(c, model);
+    }
+    if (status != 0) {
+        return status;
+    }
+    burin_array *inputs = cli_arrays(c, burin_input_count(model)), *outputs = cli_arrays(c, burin_output_count(model));
+    status = get_inputs(c, model, inputs);
+    if (status == 0) {
+        cli_progress(c, "running");
+        status = cli_report(c, burin_run(c->context, model, provider, &options, a->raw, inputs, outputs));
+    }
+    if (status == 0 && a->output_dir != NULL) {
+        status = write_outputs(c, model, outputs);
+    }
+    if (status == 0) {
+        print_result(c, model, provider, inputs, outputs);
+    }
+    return status;
+}

@@ -97,7 +97,7 @@ static base_status add_graph_tensor(builder *b, uint32_t g, plan_role role, uint
     }
     if (t->data != NULL) {
         x.role = PLAN_CONSTANT;
-    } else if (t->variable) {
+    } else if (t->variable && role != PLAN_INPUT) { /* what the caller sets before each run is no state */
         x.role = PLAN_STATE;
     }
     *out = b->of_graph[g] = add_tensor(b, x);

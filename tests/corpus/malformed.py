@@ -1,0 +1,18 @@
+# ctest: name=corpus.malformed, labels=corpus, timeout=1800
+"""Every malformed or unsupported .tflite of the corpus, and damaged copies of good ones: refused with a message that names what is
+wrong, in bounded time and memory, with nothing written; never a signal, never another status."""
+import os
+import subprocess
+import sys
+
+import support
+
+harness = support.shared("tools/harness/malformed.py")
+support.shared("corpus/MANIFEST.tsv")
+burin = os.environ["BURIN"]
+failed = 0
+for words in (["--only", "^tflite/", "--cmd", f"{burin} compile {{file}} -o {{out}}"],
+              ["--only", "^mutant/tflite/", "--mutate", "6000", "--cmd", f"{burin} compile {{file}} -o {{out}} --no-check --quiet",
+               "--cmd", f"{burin} inspect {{file}}"]):
+    failed |= subprocess.run([sys.executable, harness, *words]).returncode
+sys.exit(failed)

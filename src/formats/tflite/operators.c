@@ -179,13 +179,35 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     }
 }
 
+/* Of an operator behind a faulty one: only whether it has a word. */
+static void read_word(tflite_reader *r, wire_path *path, const wire_table *table) {
+    const char *custom;
+    int64_t code = read_code(r, path, table, &custom);
+    if (code >= 0 && code != TFLITE_OP_SHAPE && !tflite_word_of(code)) {
+        const char *name = tflite_builtin_name(code);
+        path->note = code == TFLITE_OP_CUSTOM ? custom : name ? name : base_printf(r->arena, "%lld", (long long)code);
+        note_unsupported(r, path, table, code, custom);
+    }
+}
+
 void tflite_read_operators(tflite_reader *r, const wire_path *outer, const wire_table *subgraph) {
     wire_vector operators = tflite_list(&r->fb, outer, subgraph, TFLITE_SubGraph_operators);
-    for (uint64_t i = 0; i < operators.n && !wire_fb_failed(&r->fb); i++) {
+    bool failed = false;
+    for (uint64_t i = 0; i < operators.n; i++) {
         wire_path path = {.outer = outer, .name = "operator", .index = (int64_t)i};
         wire_table table = wire_fb_table_at(&r->fb, &path, &operators, i);
-        if (table.at) {
+        if (table.at && !failed) {
             read_operator(r, &path, &table);
+        } else if (table.at) {
+            read_word(r, &path, &table);
+        }
+        if (wire_fb_failed(&r->fb) && failed) {
+            return;
+        }
+        if (wire_fb_failed(&r->fb)) { /* one fault must not hide that later operators are not supported */
+            failed = true;
+            r->fb.failed = false;
         }
     }
+    r->fb.failed = r->fb.failed || failed;
 }

@@ -192,7 +192,8 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
     *out = NULL;
     wire_fb_open(&r.fb, r.file, bytes, d);
     read_model(&r);
-    if (wire_fb_failed(&r.fb) || report_unsupported(&r) || ir_verify(r.m, d)) {
+    bool failed = wire_fb_failed(&r.fb);
+    if (report_unsupported(&r) || failed || ir_verify(r.m, d)) {
         return BASE_REFUSED;
     }
     *out = r.m;

@@ -81,7 +81,7 @@ base_status passes_run(passes_context *c, ir_model *m, base_diags *d) {
         }
         if (status == BASE_OK && c->dump != NULL && c->dump_after != NULL &&
             (strcmp(c->dump_after, "all") == 0 || strcmp(c->dump_after, passes_list[i].name) == 0)) {
-            base_put(c->dump, "// after pass %s\n", passes_list[i].name);
+            base_put(c->dump, "# after pass %s\n", passes_list[i].name);
             ir_print(c->dump, m);
         }
     }

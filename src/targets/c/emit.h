@@ -214,6 +214,10 @@ c_value c_bound_of(c_unit *u, const lang_affine *form, uint32_t var);
 bool c_value_with_fill(c_unit *u, lang_ref e, lang_ref read, base_value *v,
                        int depth); /* of e where read takes its fill */
 
+/* ---- register tiles (emit_contract.c) ---- */
+/* false: this stage does not fit the template; nothing was emitted, the nest is. */
+bool c_emit_contract(c_unit *u, const plan_schedule *x);
+
 /* ---- files (emit_module.c, emit_test.c) ---- */
 void c_put_header(base_text *out, c_module *m);
 void c_put_interface(base_text *out, c_module *m);

@@ -766,7 +766,10 @@ base_status c_emit_kernel(c_module *m, uint32_t k) {
             if (!c_unit_stage(u, s)) {
                 return BASE_REFUSED;
             }
-            c_emit_nest(u, x);
+            bool tile = x->form == PLAN_CONTRACT || x->form == PLAN_DEPTHWISE;
+            if (!tile || !c_emit_contract(u, x)) {
+                c_emit_nest(u, x);
+            }
         }
         c_unit_finish(u, &m->calls[k]);
         i = end;

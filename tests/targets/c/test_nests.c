@@ -1,34 +1,18 @@
 /* test_nests.c - definitions of every shape of nest, emitted raw and simplified, compared with the evaluator.
  * ctest: timeout=600
  */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
 
 #include <cmocka.h>
 
-#include "targets/c/module.h"
+#include "targets/c/definition.h"
 
-enum { MAX_ARGUMENTS = 4, MAX_CASES = 200 };
-
-typedef struct input {
-    base_type type;    /* NONE: absent */
-    const char *dims;  /* "2,3,4" */
-    int constant;      /* contents known at compile time */
-    int64_t low, high; /* of random integers; both 0: the whole range */
-} input;
-
-typedef struct nest {
-    const char *text; /* op t */
-    base_type out;
-    input in[MAX_ARGUMENTS];
-} nest;
+enum { MAX_CASES = 200 };
 
 /* clang-format off */
-static const nest nests[] = {
+static const definition nests[] = {
     {"op t in A[I..] B[J..] let O.. = bc(I.., J..) Y[o..<O..] = A[~o..] * B[~o..] + A[~o..]", BASE_I32, {{BASE_I32, "3,1,5", 0, 0, 0}, {BASE_I32, "4,5", 0, 0, 0}}},
     {"op t in A[I..] B[J..] let O.. = bc(I.., J..) Y[o..<O..] = A[~o..] - B[~o..]", BASE_U8, {{BASE_U8, "3,4", 0, 0, 0}, {BASE_U8, "3,4", 1, 0, 0}}},
     {"op t in A[N,M] Y[i<N+3,j<M+2] = A[i-1,j-2]?(i8(7))", BASE_I8, {{BASE_I8, "3,4", 0, 0, 0}}},
@@ -74,117 +58,22 @@ static const nest nests[] = {
 };
 /* clang-format on */
 
-static uint64_t seed = 12345;
-
-static uint64_t next(void) {
-    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return seed >> 17;
-}
-
-static void *random_contents(base_arena *arena, const input *x, uint64_t n) {
-    void *data = base_alloc(arena, n + 1, 8);
-    for (uint64_t k = 0; k < n; k++) {
-        base_value v = {.u = next() ^ next() << 31};
-        if (base_type_is_float(x->type)) {
-            v.f = base_round_to(x->type, (double)(next() % 2001) / 500.0 - 2.0);
-        } else if (x->low != 0 || x->high != 0) {
-            v.i = x->low + (int64_t)(next() % (uint64_t)(x->high - x->low + 1));
-        } else if (next() % 4 == 0) { /* extremes */
-            int64_t lo;
-            uint64_t hi;
-            base_type_range(x->type, &lo, &hi);
-            v.u = next() % 2 == 0 ? (uint64_t)lo : hi;
-        }
-        base_store(x->type, data, k, base_type_is_float(x->type) ? v : lang_wrap(x->type, v));
-    }
-    return data;
-}
-
-static uint32_t parse_dims(const char *s, int64_t *dim) {
-    uint32_t n = 0;
-    for (; *s != 0; s += *s == ',') {
-        char *end;
-        dim[n++] = strtoll(s, &end, 10);
-        s = end;
-    }
-    return n;
-}
-
-typedef struct instance {
-    const nest *nest;
-    lang_program *program; /* raw */
-    const void *inputs[MAX_ARGUMENTS];
-    size_t output[2]; /* in the module: of the raw and of the simplified program */
-} instance;
-
-static void fail_with(base_arena *arena, const base_diags *d, const nest *x) {
-    base_text text = {.arena = arena};
-    base_diag_print(&text, &d->list.at[0], false);
-    fail_msg("%s\n%s", x->text, text.at);
-}
-
-static lang_program *instantiate(base_arena *arena, base_diags *d, const nest *x, const void **inputs) {
-    lang_library *lib = lang_library_new(arena);
-    lang_argument in[MAX_ARGUMENTS] = {{0}}, out = {.present = true, .type = x->out};
-    size_t n = 0;
-    if (lang_parse(lib, "test.op", x->text, strlen(x->text), d) != BASE_OK) {
-        fail_with(arena, d, x);
-    }
-    for (; n < MAX_ARGUMENTS && x->in[n].type != BASE_NONE; n++) {
-        int64_t dim[8];
-        uint64_t elements;
-        in[n] = (lang_argument){.present = true, .type = x->in[n].type};
-        in[n].shape = ir_shape_of(parse_dims(x->in[n].dims, dim), dim);
-        assert_true(ir_shape_elements(&in[n].shape, &elements));
-        inputs[n] = random_contents(arena, &x->in[n], elements);
-        in[n].data = x->in[n].constant ? inputs[n] : NULL;
-    }
-    lang_call call = {.op = "t", .inputs = in, .input_count = n, .outputs = &out, .output_count = 1};
-    lang_program *p = NULL;
-    if (lang_instantiate(arena, lib, &call, &p, d) != BASE_OK) {
-        fail_with(arena, d, x);
-    }
-    return p;
-}
-
-static void compare(test_module *m, const instance *x, size_t which) {
-    base_arena *arena = m->arena;
-    const lang_tensor *t = &x->program->tensors.at[x->program->outputs.at[0]];
-    lang_result want = {.data = base_alloc(arena, test_bytes(t) + 1, 1)};
-    lang_code *code = lang_compile(arena, x->program, LANG_EVAL_EXACT, &m->diags);
-    assert_non_null(code);
-    assert_int_equal(lang_run(code, arena, x->inputs, &want, &m->diags), BASE_OK);
-    const void *got = m->outputs.at[x->output[which]];
-    for (uint64_t k = 0; k < test_elements(t); k++) {
-        base_value a = base_load(t->type, got, k), b = base_load(t->type, want.data, k);
-        bool same = a.u == b.u;
-        if (t->type == BASE_F32) {
-            same = fabs(a.f - b.f) <= 1e-5 * fabs(b.f) + 1e-6;
-        }
-        if (!same) {
-            fail_msg("%s\n%s: element %llu: got %lld (%g), want %lld (%g)", x->nest->text,
-                     which == 0 ? "raw" : "simplified", (unsigned long long)k, (long long)a.i, a.f, (long long)b.i,
-                     b.f);
-        }
-    }
-}
-
 static void run(bool vector, const char *compiler) {
     test_module m;
     instance list[MAX_CASES];
     size_t n = sizeof nests / sizeof nests[0];
     test_module_init(&m, vector);
     for (size_t k = 0; k < n; k++) {
-        list[k] = (instance){.nest = &nests[k]};
-        list[k].program = instantiate(m.arena, &m.diags, &nests[k], list[k].inputs);
+        list[k] = (instance){.definition = &nests[k]};
+        list[k].program = test_instantiate(m.arena, &m.diags, &nests[k], list[k].inputs);
         list[k].output[0] = test_module_add(&m, list[k].program, list[k].inputs, NULL);
         list[k].output[1] = test_module_add(&m, lang_simplify(m.arena, list[k].program), list[k].inputs, NULL);
     }
     test_module_emit(&m, NULL);
     assert_int_equal(test_module_run(&m, compiler), 0);
     for (size_t k = 0; k < n; k++) {
-        compare(&m, &list[k], 0);
-        compare(&m, &list[k], 1);
+        test_compare(&m, &list[k], 0, "raw");
+        test_compare(&m, &list[k], 1, "simplified");
     }
     test_module_free(&m);
 }
@@ -198,13 +87,13 @@ static void nests_as_the_evaluator(void **state) {
 /* An index from data that leaves the tensor ends the run with a status: the driver returns 12. */
 static void index_out_of_range_ends_the_run(void **state) {
     (void)state;
-    static const nest bad = {"op t in X[N,C] K[M] Y[m<M,c<C] = X[i64(K[m]),c]",
-                             BASE_I16,
-                             {{BASE_I16, "7,3", 0, 0, 0}, {BASE_I32, "5", 0, 7, 9}}};
+    static const definition bad = {"op t in X[N,C] K[M] Y[m<M,c<C] = X[i64(K[m]),c]",
+                                   BASE_I16,
+                                   {{BASE_I16, "7,3", 0, 0, 0}, {BASE_I32, "5", 0, 7, 9}}};
     test_module m;
     const void *inputs[MAX_ARGUMENTS];
     test_module_init(&m, true);
-    (void)test_module_add(&m, instantiate(m.arena, &m.diags, &bad, inputs), inputs, NULL);
+    (void)test_module_add(&m, test_instantiate(m.arena, &m.diags, &bad, inputs), inputs, NULL);
     m.inputs.at[1] = inputs[1];
     test_module_emit(&m, NULL);
     assert_int_equal(test_module_run(&m, "gcc -std=c99 -O1 -fsanitize=address"), 12);

@@ -3,11 +3,9 @@
  * Takes nodes all of whose inputs are known, or whose small outputs hold shapes. Gives tensors with contents, computed by the
  * evaluator. An operator without a definition, or refused by it, is left for the plan to report.
  */
-#include <string.h>
-
 #include "passes/passes_private.h"
 
-#define SMALL_OUTPUT 4096u             /* bytes: tried even when an input is not known (shape, rank) */
+#define SMALL_OUTPUT 4096u                 /* bytes: tried even when an input is not known (shape, rank) */
 #define LARGEST_OUTPUT ((uint64_t)1 << 28) /* bytes of one folded tensor */
 
 static bool worth_trying(const ir_graph *g, const ir_node *n) {
@@ -26,11 +24,46 @@ static bool worth_trying(const ir_graph *g, const ir_node *n) {
     return (known && n->input_count > 0) || small;
 }
 
-static bool all_constant(const lang_program *p) {
-    for (size_t i = 0; i < p->outputs.n; i++) {
-        if (p->tensors.at[p->outputs.at[i]].data == NULL) {
-            return false;
+/* Does any stage read a tensor whose contents are not known? */
+static bool reads_unknown(base_arena *scratch, const lang_program *p) {
+    bool *reached = BASE_NEWS(scratch, bool, p->nodes.n + 1);
+    for (size_t i = 0; i < p->stages.n; i++) {
+        reached[p->stages.at[i].body] = true;
+    }
+    for (lang_ref r = (lang_ref)p->nodes.n - 1; r > 0; r--) {
+        const lang_node *n = lang_at(p, r);
+        if (!reached[r]) {
+            continue;
         }
+        if (n->kind == LANG_READ && p->tensors.at[n->index].kind == LANG_INPUT &&
+            p->tensors.at[n->index].data == NULL) {
+            return true;
+        }
+        for (uint32_t k = 0; k < n->count; k++) {
+            reached[lang_operand(p, r, k)] = true;
+        }
+    }
+    return false;
+}
+
+static bool evaluate(passes_context *c, base_arena *scratch, ir_graph *g, const ir_node *n, const lang_program *p,
+                     base_diags *d) {
+    const lang_code *code = lang_compile(scratch, p, LANG_EVAL_EXACT, d);
+    lang_result *results = BASE_NEWS(scratch, lang_result, n->output_count + 1);
+    const void **inputs = BASE_NEWS(scratch, const void *, n->input_count + 1);
+    for (size_t i = 0; i < n->input_count; i++) {
+        inputs[i] = n->inputs[i] == IR_NONE ? NULL : g->tensors.at[n->inputs[i]].data;
+    }
+    for (size_t i = 0; i < n->output_count; i++) {
+        uint64_t bytes = 0;
+        (void)ir_tensor_bytes(&g->tensors.at[n->outputs[i]], &bytes);
+        results[i].data = base_alloc(c->arena, 1, (size_t)bytes + 1);
+    }
+    if (code == NULL || lang_run(code, scratch, inputs, results, d) != BASE_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < n->output_count; i++) {
+        g->tensors.at[n->outputs[i]].data = results[i].data;
     }
     return true;
 }
@@ -40,19 +73,9 @@ static bool fold_node(passes_context *c, ir_model *m, ir_graph *g, const ir_node
     base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
     base_diags ignored = {.arena = scratch};
     lang_program *raw = NULL;
-    bool folded = false;
-    if (ops_has(c->ops, n->op) && ops_instantiate(scratch, c->ops, m, g, n, &c->goal, &raw, &ignored) == BASE_OK) {
-        const lang_program *p = lang_fold(scratch, raw, LARGEST_OUTPUT);
-        folded = all_constant(p);
-        for (size_t i = 0; folded && i < n->output_count; i++) {
-            ir_tensor *t = &g->tensors.at[n->outputs[i]];
-            uint64_t bytes = 0;
-            (void)ir_tensor_bytes(t, &bytes);
-            void *copy = base_alloc(c->arena, 1, (size_t)bytes + 1);
-            memcpy(copy, p->tensors.at[p->outputs.at[i]].data, (size_t)bytes);
-            t->data = copy;
-        }
-    }
+    bool folded = ops_has(c->ops, n->op) &&
+                  ops_instantiate(scratch, c->ops, m, g, n, &c->goal, &raw, &ignored) == BASE_OK &&
+                  !reads_unknown(scratch, raw) && evaluate(c, scratch, g, n, raw, &ignored);
     base_arena_free(scratch);
     return folded;
 }

@@ -53,7 +53,7 @@ typedef struct fuser {
     ir_graph *g;
     uint32_t *uses;
     uint32_t *producer; /* of each tensor: node, or IR_NONE */
-    uint32_t *same; /* of each tensor: the tensor that readers read instead, itself at first */
+    uint32_t *same;     /* of each tensor: the tensor that readers read instead, itself at first */
     bool *gone;
 } fuser;
 
@@ -85,7 +85,8 @@ static bool is_output(const ir_graph *g, uint32_t tensor) {
 static void drop_identity(fuser *f, size_t i) {
     const ir_node *n = &f->g->nodes.at[i];
     if (strcmp(n->op, "quantize") == 0 && n->input_count == 1 && n->inputs[0] != IR_NONE && n->output_count == 1 &&
-        base_type_is_int(f->g->tensors.at[n->inputs[0]].type) && same_values(&f->g->tensors.at[n->inputs[0]], &f->g->tensors.at[n->outputs[0]]) &&
+        base_type_is_int(f->g->tensors.at[n->inputs[0]].type) &&
+        same_values(&f->g->tensors.at[n->inputs[0]], &f->g->tensors.at[n->outputs[0]]) &&
         !is_output(f->g, n->outputs[0])) {
         f->uses[n->inputs[0]] += f->uses[n->outputs[0]] - 1;
         f->same[n->outputs[0]] = n->inputs[0];

@@ -64,8 +64,8 @@ static base_status check_name(const passes_context *c, base_diags *d) {
     }
     names[passes_count] = "all";
     const char *near = base_nearest(c->dump_after, names, passes_count + 1);
-    base_error(d, NULL, "no pass is called \"%s\"; %s%s", c->dump_after, near != NULL ? "the nearest is " : "the passes are fold, fuse, dead and all",
-               near != NULL ? near : "");
+    base_error(d, NULL, "no pass is called \"%s\"; %s%s", c->dump_after,
+               near != NULL ? "the nearest is " : "the passes are fold, fuse, dead and all", near != NULL ? near : "");
     return BASE_USAGE;
 }
 

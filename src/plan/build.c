@@ -59,10 +59,11 @@ static const lang_program *inline_small_stages(base_arena *arena, const lang_pro
         base_arena *scratch = base_arena_new(base_arena_memory(arena));
         bool worth = worth_inlining(scratch, p, &p->stages.at[i]);
         base_arena_free(scratch);
-        if (worth) {
-            p = lang_inline(arena, p, (uint32_t)i);
+        const lang_program *inlined = worth ? lang_inline(arena, p, (uint32_t)i) : NULL;
+        if (inlined != NULL) {
+            p = inlined;
         } else {
-            i++;
+            i++; /* kept: it is large, or substituting it would pass a limit */
         }
     }
     return p;
@@ -90,7 +91,8 @@ static base_status add_graph_tensor(builder *b, uint32_t g, plan_role role, uint
         return BASE_OK;
     }
     const ir_tensor *t = &b->plan->graph->tensors.at[g];
-    plan_tensor x = {.graph_tensor = g, .role = role, .type = t->type, .shape = t->shape, .quant = t->quant, .data = t->data};
+    plan_tensor x = {
+        .graph_tensor = g, .role = role, .type = t->type, .shape = t->shape, .quant = t->quant, .data = t->data};
     x.name = base_printable(b->arena, t->name, strlen(t->name), 80);
     if (!ir_tensor_bytes(t, &x.bytes)) {
         return base_error(b->d, NULL, "%s: tensor %u \"%s\" is too large", b->plan->model->file, g, x.name);
@@ -106,7 +108,10 @@ static base_status add_graph_tensor(builder *b, uint32_t g, plan_role role, uint
 
 /* A tensor that only the program knows: an intermediate stage, or a constant that folding made. */
 static uint32_t add_program_tensor(builder *b, const lang_program *p, const lang_tensor *t) {
-    plan_tensor x = {.graph_tensor = IR_NONE, .role = t->data != NULL ? PLAN_CONSTANT : PLAN_SCRATCH, .type = t->type, .data = t->data};
+    plan_tensor x = {.graph_tensor = IR_NONE,
+                     .role = t->data != NULL ? PLAN_CONSTANT : PLAN_SCRATCH,
+                     .type = t->type,
+                     .data = t->data};
     uint64_t elements = 1;
     x.name = base_printf(b->arena, "%s.%s", p->name, t->name);
     x.shape.rank = t->rank <= IR_MAX_RANK ? t->rank : 1;
@@ -189,8 +194,8 @@ static base_status add_kernel(builder *b, const ir_node *n) {
     for (size_t i = 0; i < raw->tensors.n; i++) {
         for (uint32_t k = 0; k < raw->tensors.at[i].rank; k++) {
             if (raw->tensors.at[i].extent[k] != 0) {
-                return base_error(b->d, NULL, "%s: operator %u %s: extents that depend on data cannot be planned", b->plan->model->file,
-                                  n->id_count ? n->ids[0] : 0, n->op);
+                return base_error(b->d, NULL, "%s: operator %u %s: extents that depend on data cannot be planned",
+                                  b->plan->model->file, n->id_count ? n->ids[0] : 0, n->op);
             }
         }
     }
@@ -229,7 +234,8 @@ static void touch(plan_module *p, uint32_t tensor, uint32_t step) {
 
 static bool can_share(const plan_tensor *from, const plan_tensor *to) {
     bool both_visible = from->role == PLAN_INPUT && to->role == PLAN_OUTPUT;
-    return !both_visible && from->role != PLAN_CONSTANT && from->role != PLAN_STATE && to->role != PLAN_STATE && from->bytes == to->bytes;
+    return !both_visible && from->role != PLAN_CONSTANT && from->role != PLAN_STATE && to->role != PLAN_STATE &&
+           from->bytes == to->bytes;
 }
 
 /* Reshapes: the output is the input's bytes. A root that is an input of the module may not become its output. */
@@ -301,7 +307,8 @@ static void place(builder *b) {
         const plan_tensor *t = &p->tensors.at[i];
         if (t->root == i && t->role != PLAN_CONSTANT && t->role != PLAN_STATE) {
             owner[n] = i;
-            blocks[n++] = (plan_block){.bytes = t->bytes, .first = t->first, .last = t->last, .alignment = t->alignment};
+            blocks[n++] =
+                (plan_block){.bytes = t->bytes, .first = t->first, .last = t->last, .alignment = t->alignment};
         }
     }
     p->arena_bytes = plan_place(scratch, blocks, n, &winner);
@@ -315,7 +322,8 @@ static void place(builder *b) {
     }
     p->state_bytes = line_up(p, PLAN_STATE);
     p->constant_bytes = line_up(p, PLAN_CONSTANT);
-    p->placement = base_printf(b->arena, "%s%s", winner, p->arena_bytes == p->arena_bound ? "; optimal (this order, whole tensors)" : "");
+    p->placement = base_printf(b->arena, "%s%s", winner,
+                               p->arena_bytes == p->arena_bound ? "; optimal (this order, whole tensors)" : "");
     base_arena_free(scratch);
 }
 
@@ -344,7 +352,8 @@ static void fill_hashes(builder *b) {
     base_arena_free(scratch);
 }
 
-base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, const plan_options *o, plan_module **out, base_diags *d) {
+base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, const plan_options *o,
+                       plan_module **out, base_diags *d) {
     plan_module *p = BASE_NEW(arena, plan_module);
     p->arena = arena;
     p->model = m;

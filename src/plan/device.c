@@ -6,9 +6,13 @@
 
 #include "plan/plan_private.h"
 
-size_t plan_device_count(void) { return plan_device_total; }
+size_t plan_device_count(void) {
+    return plan_device_total;
+}
 
-const plan_device *plan_device_at(size_t i) { return i < plan_device_total ? &plan_devices[i] : NULL; }
+const plan_device *plan_device_at(size_t i) {
+    return i < plan_device_total ? &plan_devices[i] : NULL;
+}
 
 const plan_device *plan_device_find(const char *name) {
     for (size_t i = 0; i < plan_device_total; i++) {

@@ -8,7 +8,9 @@
 
 #include "plan/plan_private.h"
 
-static uint64_t align_up(uint64_t v, uint64_t a) { return a <= 1 ? v : (v + a - 1) / a * a; }
+static uint64_t align_up(uint64_t v, uint64_t a) {
+    return a <= 1 ? v : (v + a - 1) / a * a;
+}
 
 uint64_t plan_place_bound(base_arena *scratch, const plan_block *blocks, size_t n) {
     uint32_t steps = 0;
@@ -29,7 +31,8 @@ uint64_t plan_place_bound(base_arena *scratch, const plan_block *blocks, size_t 
 }
 
 typedef enum place_order { BY_SIZE, BY_DURATION, BY_AREA, BY_START, BY_END, ORDER_COUNT } place_order;
-static const char *const order_names[ORDER_COUNT] = {"by size", "by duration", "by size times duration", "by first use", "by last use"};
+static const char *const order_names[ORDER_COUNT] = {"by size", "by duration", "by size times duration", "by first use",
+                                                     "by last use"};
 
 typedef struct place_key {
     uint64_t major, minor;
@@ -85,7 +88,8 @@ static int compare_intervals(const void *x, const void *y) {
 }
 
 /* The lowest aligned gap among the blocks already placed that live at the same time. */
-static uint64_t lowest_gap(const plan_block *blocks, const size_t *placed, size_t count, const plan_block *b, interval *busy) {
+static uint64_t lowest_gap(const plan_block *blocks, const size_t *placed, size_t count, const plan_block *b,
+                           interval *busy) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         const plan_block *o = &blocks[placed[i]];

@@ -25,7 +25,9 @@ static uint64_t constant_bytes(const plan_module *p, const plan_kernel *k) {
     return bytes;
 }
 
-static const plan_schedule *main_schedule(const plan_kernel *k) { return &k->schedules[k->program->stages.n - 1]; }
+static const plan_schedule *main_schedule(const plan_kernel *k) {
+    return &k->schedules[k->program->stages.n - 1];
+}
 
 static char *schedule_text(base_arena *arena, const plan_kernel *k) {
     if (k->program->stages.n == 0) {
@@ -46,19 +48,21 @@ static void put_row(base_text *out, base_arena *scratch, const plan_module *p, s
     const plan_tensor *t = output_of(p, k);
     const char *ids = k->id_count > 0 && k->ids[0] != IR_NONE ? base_printf(scratch, "%u", k->ids[0]) : "-";
     base_put(out, "%5s  %-18s %-14s %-5s %12" PRIu64 " %10" PRIu64 " %10" PRIu64 " %9s  %s\n", ids, k->op,
-             t == NULL ? "" : ir_shape_print(scratch, &t->shape), t == NULL ? "" : base_type_name(t->type), k->macs, constant_bytes(p, k),
-             t == NULL ? 0 : t->bytes, t == NULL ? "" : base_printf(scratch, "@%" PRIu64, t->offset), schedule_text(scratch, k));
+             t == NULL ? "" : ir_shape_print(scratch, &t->shape), t == NULL ? "" : base_type_name(t->type), k->macs,
+             constant_bytes(p, k), t == NULL ? 0 : t->bytes,
+             t == NULL ? "" : base_printf(scratch, "@%" PRIu64, t->offset), schedule_text(scratch, k));
 }
 
 void plan_print(base_text *out, const plan_module *p) {
     base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
-    base_put(out, "%5s  %-18s %-14s %-5s %12s %10s %10s %9s  %s\n", "id", "operator", "output", "type", "MACs", "constants", "bytes", "place",
-             "form");
+    base_put(out, "%5s  %-18s %-14s %-5s %12s %10s %10s %9s  %s\n", "id", "operator", "output", "type", "MACs",
+             "constants", "bytes", "place", "form");
     for (size_t i = 0; i < p->kernels.n; i++) {
         put_row(out, scratch, p, i);
     }
     base_put(out, "\noperators  %zu, %" PRIu64 " MACs\n", p->kernels.n, p->macs);
-    base_put(out, "RAM        arena %" PRIu64 " bytes, lower bound %" PRIu64 "; placed %s\n", p->arena_bytes, p->arena_bound, p->placement);
+    base_put(out, "RAM        arena %" PRIu64 " bytes, lower bound %" PRIu64 "; placed %s\n", p->arena_bytes,
+             p->arena_bound, p->placement);
     if (p->state_bytes > 0) {
         base_put(out, "state      %" PRIu64 " bytes\n", p->state_bytes);
     }
@@ -84,10 +88,12 @@ static void put_schedule(base_text *out, const lang_program *p, size_t i, const 
     for (uint32_t k = 0; k < x->order_count; k++) {
         base_put(out, "%s%u", k ? "," : "", x->order[k]);
     }
-    base_put(out, "],\"m_var\":%d,\"n_var\":%d,\"mr\":%u,\"nr\":%u,\"unroll\":%u,\"padding\":\"%s\"", x->m_var == 255 ? -1 : (int)x->m_var,
-             x->n_var == 255 ? -1 : (int)x->n_var, x->mr, x->nr, x->unroll, plan_padding_name(x->padding));
-    base_put(out, ",\"pack\":%s,\"hoist_zero\":%s,\"in_place\":%s,\"collapse\":%u,\"threads_var\":%d}", x->pack ? "true" : "false",
-             x->hoist_zero ? "true" : "false", x->in_place ? "true" : "false", x->collapse, x->threads_var == 255 ? -1 : (int)x->threads_var);
+    base_put(out, "],\"m_var\":%d,\"n_var\":%d,\"mr\":%u,\"nr\":%u,\"unroll\":%u,\"padding\":\"%s\"",
+             x->m_var == 255 ? -1 : (int)x->m_var, x->n_var == 255 ? -1 : (int)x->n_var, x->mr, x->nr, x->unroll,
+             plan_padding_name(x->padding));
+    base_put(out, ",\"pack\":%s,\"hoist_zero\":%s,\"in_place\":%s,\"collapse\":%u,\"threads_var\":%d}",
+             x->pack ? "true" : "false", x->hoist_zero ? "true" : "false", x->in_place ? "true" : "false", x->collapse,
+             x->threads_var == 255 ? -1 : (int)x->threads_var);
 }
 
 static void put_kernel(base_text *out, const plan_kernel *k, size_t i) {
@@ -99,7 +105,8 @@ static void put_kernel(base_text *out, const plan_kernel *k, size_t i) {
     }
     base_puts(out, "],\"op\":");
     base_put_quoted(out, k->op);
-    base_put(out, ",\"macs\":%" PRIu64 ",\"cost\":%" PRIu64 ",\"same_as\":%u,\"reason\":", k->macs, k->cost, k->same_as);
+    base_put(out, ",\"macs\":%" PRIu64 ",\"cost\":%" PRIu64 ",\"same_as\":%u,\"reason\":", k->macs, k->cost,
+             k->same_as);
     base_put_quoted(out, k->reason == NULL ? "" : k->reason);
     base_puts(out, ",\"tensors\":[");
     for (size_t t = 0, put = 0; t < k->program->tensors.n; t++) {
@@ -117,16 +124,19 @@ static void put_kernel(base_text *out, const plan_kernel *k, size_t i) {
 
 static void put_tensor(base_text *out, const plan_module *p, uint32_t i) {
     const plan_tensor *t = &p->tensors.at[i];
-    base_put(out, "    {\"tensor\":%u,\"source\":%d,\"name\":", i, t->graph_tensor == IR_NONE ? -1 : (int)t->graph_tensor);
+    base_put(out, "    {\"tensor\":%u,\"source\":%d,\"name\":", i,
+             t->graph_tensor == IR_NONE ? -1 : (int)t->graph_tensor);
     base_put_quoted(out, t->name);
     base_put(out, ",\"role\":\"%s\",\"type\":\"%s\",\"shape\":", plan_role_name(t->role), base_type_name(t->type));
     put_shape(out, &t->shape);
     bool placed = t->role != PLAN_CONSTANT;
     base_put(out, ",\"bytes\":%" PRIu64 ",\"memory\":", t->bytes);
-    base_put_quoted(out, t->memory < p->device->memory_count ? p->device->memories[t->memory].name : placed ? "arena" : "constants");
+    base_put_quoted(out, t->memory < p->device->memory_count ? p->device->memories[t->memory].name
+                         : placed                            ? "arena"
+                                                             : "constants");
     if (placed) {
-        base_put(out, ",\"offset\":%" PRIu64 ",\"first\":%u,\"last\":%u,\"root\":%u,\"root_offset\":%" PRIu64, t->offset, t->first, t->last, t->root,
-                 t->root_offset);
+        base_put(out, ",\"offset\":%" PRIu64 ",\"first\":%u,\"last\":%u,\"root\":%u,\"root_offset\":%" PRIu64,
+                 t->offset, t->first, t->last, t->root, t->root_offset);
     }
     base_puts(out, "}");
 }
@@ -146,16 +156,21 @@ void plan_print_json(base_text *out, const plan_module *p, const char *check) {
     base_put_quoted(out, p->model->file);
     base_puts(out, ",\"format\":");
     base_put_quoted(out, p->model->format);
-    base_put(out, ",\"structure_hash\":\"%016" PRIx64 "\",\"weights_hash\":\"%016" PRIx64 "\"},\n", p->structure_hash, p->weights_hash);
+    base_put(out, ",\"structure_hash\":\"%016" PRIx64 "\",\"weights_hash\":\"%016" PRIx64 "\"},\n", p->structure_hash,
+             p->weights_hash);
     base_puts(out, "  \"device\":{\"name\":");
     base_put_quoted(out, p->device->name);
     const plan_machine *m = &p->device->machine;
-    base_put(out, ",\"detected\":%s,\"vector_bytes\":%u,\"registers\":%u,\"tile_m\":%u,\"tile_n\":%u,\"depthwise_n\":%u,\"unroll_k\":%u,\"alignment\":%u},\n",
-             p->device->detected ? "true" : "false", m->vector_bytes, m->registers, m->tile_m, m->tile_n, m->depthwise_n, m->unroll_k, m->alignment);
-    base_put(out, "  \"arena\":{\"bytes\":%" PRIu64 ",\"lower_bound\":%" PRIu64 ",\"placement\":", p->arena_bytes, p->arena_bound);
+    base_put(out,
+             ",\"detected\":%s,\"vector_bytes\":%u,\"registers\":%u,\"tile_m\":%u,\"tile_n\":%u,\"depthwise_n\":%u,"
+             "\"unroll_k\":%u,\"alignment\":%u},\n",
+             p->device->detected ? "true" : "false", m->vector_bytes, m->registers, m->tile_m, m->tile_n,
+             m->depthwise_n, m->unroll_k, m->alignment);
+    base_put(out, "  \"arena\":{\"bytes\":%" PRIu64 ",\"lower_bound\":%" PRIu64 ",\"placement\":", p->arena_bytes,
+             p->arena_bound);
     base_put_quoted(out, p->placement);
-    base_put(out, "},\n  \"state_bytes\":%" PRIu64 ",\n  \"constant_bytes\":%" PRIu64 ",\n  \"macs\":%" PRIu64 ",\n", p->state_bytes,
-             p->constant_bytes, p->macs);
+    base_put(out, "},\n  \"state_bytes\":%" PRIu64 ",\n  \"constant_bytes\":%" PRIu64 ",\n  \"macs\":%" PRIu64 ",\n",
+             p->state_bytes, p->constant_bytes, p->macs);
     put_list(out, "inputs", p->inputs.at, p->inputs.n);
     put_list(out, "outputs", p->outputs.at, p->outputs.n);
     base_puts(out, "  \"kernels\":[\n");

@@ -10,9 +10,15 @@ static const char *const form_names[PLAN_FORM_COUNT] = {"alias", "nest", "contra
 static const char *const padding_names[] = {"none", "test", "clip", "split", "gather"};
 static const char *const role_names[] = {"input", "output", "activation", "scratch", "constant", "state"};
 
-const char *plan_form_name(plan_form f) { return form_names[f]; }
-const char *plan_padding_name(plan_padding p) { return padding_names[p]; }
-const char *plan_role_name(plan_role r) { return role_names[r]; }
+const char *plan_form_name(plan_form f) {
+    return form_names[f];
+}
+const char *plan_padding_name(plan_padding p) {
+    return padding_names[p];
+}
+const char *plan_role_name(plan_role r) {
+    return role_names[r];
+}
 
 bool plan_is_alias(base_arena *scratch, const lang_program *p, uint32_t *input) {
     (void)scratch;
@@ -48,7 +54,9 @@ bool plan_is_alias(base_arena *scratch, const lang_program *p, uint32_t *input) 
     return true;
 }
 
-static int64_t extent_of(const lang_stage *s, uint32_t var) { return s->vars[var].bound; }
+static int64_t extent_of(const lang_stage *s, uint32_t var) {
+    return s->vars[var].bound;
+}
 
 static bool is_constant(const lang_program *p, lang_ref read) {
     const lang_tensor *t = &p->tensors.at[lang_at(p, read)->index];
@@ -81,10 +89,11 @@ static void natural_order(plan_schedule *x, const lang_stage *s) {
     }
 }
 
-static const char *schedule_stage(const lang_program *p, const lang_stage *s, const lang_roles *r, const plan_options *o,
-                                  plan_schedule *x) {
+static const char *schedule_stage(const lang_program *p, const lang_stage *s, const lang_roles *r,
+                                  const plan_options *o, plan_schedule *x) {
     const plan_machine *m = &o->device->machine;
-    *x = (plan_schedule){.form = PLAN_NEST, .m_var = NO_VAR, .n_var = NO_VAR, .mr = 1, .nr = 1, .unroll = 1, .threads_var = NO_VAR};
+    *x = (plan_schedule){
+        .form = PLAN_NEST, .m_var = NO_VAR, .n_var = NO_VAR, .mr = 1, .nr = 1, .unroll = 1, .threads_var = NO_VAR};
     x->padding = r->guarded ? PLAN_PAD_TEST : PLAN_PAD_NONE;
     natural_order(x, s);
     if (o->opt_level == 0) {

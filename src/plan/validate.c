@@ -20,7 +20,9 @@ static int by_offset(const void *x, const void *y) {
     return a->index < b->index ? -1 : 1;
 }
 
-static bool in_arena(const plan_tensor *t) { return t->role != PLAN_CONSTANT && t->role != PLAN_STATE; }
+static bool in_arena(const plan_tensor *t) {
+    return t->role != PLAN_CONSTANT && t->role != PLAN_STATE;
+}
 
 static base_status check_overlaps(const plan_module *p, base_arena *scratch, base_diags *d) {
     live_block *list = BASE_NEWS(scratch, live_block, p->tensors.n + 1);
@@ -37,8 +39,8 @@ static base_status check_overlaps(const plan_module *p, base_arena *scratch, bas
         for (size_t k = i + 1; k < n && list[k].t->offset < a->offset + a->bytes; k++) {
             const plan_tensor *b = list[k].t;
             if (a->first <= b->last && b->first <= a->last) {
-                return base_error(d, NULL, "plan: tensors %u \"%s\" and %u \"%s\" overlap at offset %" PRIu64, list[i].index, a->name,
-                                  list[k].index, b->name, b->offset);
+                return base_error(d, NULL, "plan: tensors %u \"%s\" and %u \"%s\" overlap at offset %" PRIu64,
+                                  list[i].index, a->name, list[k].index, b->name, b->offset);
             }
         }
     }
@@ -55,11 +57,12 @@ static base_status check_tensor(const plan_module *p, uint32_t i, base_diags *d)
         return base_error(d, NULL, "plan: tensor %u \"%s\" leaves the bytes it shares", i, t->name);
     }
     if (in_arena(root) && root->offset + root->bytes > p->arena_bytes) {
-        return base_error(d, NULL, "plan: tensor %u \"%s\" ends at %" PRIu64 ", the arena at %" PRIu64, i, t->name, root->offset + root->bytes,
-                          p->arena_bytes);
+        return base_error(d, NULL, "plan: tensor %u \"%s\" ends at %" PRIu64 ", the arena at %" PRIu64, i, t->name,
+                          root->offset + root->bytes, p->arena_bytes);
     }
     if (t->root == i && t->alignment > 1 && t->offset % t->alignment != 0) {
-        return base_error(d, NULL, "plan: tensor %u \"%s\" at offset %" PRIu64 " is not aligned to %u", i, t->name, t->offset, t->alignment);
+        return base_error(d, NULL, "plan: tensor %u \"%s\" at offset %" PRIu64 " is not aligned to %u", i, t->name,
+                          t->offset, t->alignment);
     }
     return BASE_OK;
 }
@@ -72,11 +75,13 @@ static base_status check_schedule(const plan_kernel *k, size_t stage, base_diags
         seen |= UINT64_C(1) << x->order[i];
     }
     if (x->order_count != s->rank || seen != (s->rank == 0 ? 0 : (UINT64_C(1) << s->rank) - 1)) {
-        return base_error(d, NULL, "plan: operator %s, stage %zu: the order is no permutation of the output's %u loops", k->op, stage, s->rank);
+        return base_error(d, NULL, "plan: operator %s, stage %zu: the order is no permutation of the output's %u loops",
+                          k->op, stage, s->rank);
     }
     bool tiled = x->form == PLAN_CONTRACT || x->form == PLAN_DEPTHWISE;
     if (x->mr < 1 || x->nr < 1 || x->unroll < 1 || (tiled && x->n_var >= s->rank)) {
-        return base_error(d, NULL, "plan: operator %s, stage %zu: a tile of %u x %u over loop %u", k->op, stage, x->mr, x->nr, x->n_var);
+        return base_error(d, NULL, "plan: operator %s, stage %zu: a tile of %u x %u over loop %u", k->op, stage, x->mr,
+                          x->nr, x->n_var);
     }
     return BASE_OK;
 }

@@ -310,7 +310,7 @@ static void use(c_helpers *h, const char *name, size_t n) {
         }
         return;
     }
-    assert(!"a helper of this name exists");
+    assert(false && "a helper of this name exists");
 }
 
 const char *c_helper(c_helpers *h, const char *name) {

@@ -293,6 +293,8 @@ static lang_val distribute(lang_inst *in, lang_pos pos, lang_word w, const lang_
     lang_val side[2] = {args[0], n > 1 ? args[1] : lang_v_bad()};
     side[k] = c->yes;
     lang_val yes = lang_v_word(in, pos, w, side, n);
+    if (yes.kind == LANG_V_BAD)
+        return yes;
     side[k] = c->no;
     lang_val no = lang_v_word(in, pos, w, side, n);
     return lang_v_if(in, pos, c->condition, yes, no);
@@ -376,6 +378,8 @@ lang_val lang_v_convert(lang_inst *in, lang_pos pos, lang_word mode, base_type t
         return v;
     case LANG_V_CHOICE: {
         lang_val yes = lang_v_convert(in, pos, mode, t, v.v.choice->yes);
+        if (yes.kind == LANG_V_BAD)
+            return yes;
         return lang_v_if(in, pos, v.v.choice->condition, yes, lang_v_convert(in, pos, mode, t, v.v.choice->no));
     }
     case LANG_V_INT:

@@ -111,6 +111,50 @@ static const example packs[] = {
     {"op f in X:i64[I..] Y[] = flat(sum[k..<I..] k.., I..)", "f i64[2,3]", "15"},
 };
 
+/* Pack words among other operations, packs inside blocks, fns, fills: their lengths are found before their values. */
+static const example nested_packs[] = {
+    {"op f in X[I..] let O.. = rev(I..) + 1 Y[k<len(O..)] = pickp(k, O..)", "f i8[2,3]", "4 3"},
+    {"op f in X[I..] W[J..] let O.. = bc(I.., J.., 1) * 2 Y[k<len(O..)] = pickp(k, O..)", "f i8[2,1] i8[3,1,5]",
+     "6 4 10"},
+    {"op f in X[I..] let O.. = catp(I.., 7) - 1 Y[k<len(O..)] = pickp(k, O..)", "f i8[2,3]", "1 2 6"},
+    {"op f attr a.. in X[I..] let O.. = drop(I.., a..) * 2 + keep(I.., a..) Y[k<len(O..)] = pickp(k, O..)",
+     "f i8[2,3] a=[0]", "8"},
+    {"op f attr a.. in X[I..] let O.. = { b.. = rev(I..); drop(b.., a..) * 2 } Y[k<len(O..)] = pickp(k, O..)",
+     "f i8[2,3,4] a=[0]", "6 4"},
+    {"op f in X[I..] let O.. = unflat(5, I..) + 10 Y[k<len(O..)] = pickp(k, O..)", "f i8[2,3]", "11 12"},
+    {"op f attr p.. in X[I..] let O.. = I..@p * 10 Y[k<len(O..)] = pickp(k, O..)", "f i8[2,3] p=[1,0,1]", "30 20 30"},
+    {"op f in X[I..] let O.. = at(I.., # * 0) + I.. Y[k<len(O..)] = pickp(k, O..)", "f i8[2,3]", "4 5"},
+    {"op f in X:i64[I..] let A.. = I.. Y[] = prodp(X.[I.. - 2]?A..)", "f i64[2,3]={4,5,6,7,8,9}", "20"},
+    {"op f in X:i64[I..] Y[] = prodp(X[9,9]?I..)", "f i64[2,3]={4,5,6,7,8,9}", "6"},
+    {"op f in X:i64[I..] Y[] = prodp({ a = I..; a + 1 })", "f i64[2,3]", "12"},
+    {"op f in X:i64[N] W[I..] Y[] = prodp(sum[n<N | n < I..] X[n])", "f i64[3]={1,2,3} i8[2,3]", "18"},
+    {"fn scaled(p.., k) = p.. * k op f in X[I..] let O.. = scaled(rev(I..), # + 1) Y[k<len(O..)] = pickp(k, O..)",
+     "f i8[2,3]", "3 4"},
+    {"fn one(x) = x + 1 fn all_(p..) = one(p..) op f in X[I..] Y[] = flat(all_(I..), I..)", "f i8[2,3]", "13"},
+    {"op f in X[I..] Y[] = flat(if(in(#, catp(0)), 1, I..), I..) + pickp(5, I..)", "f i8[2,3]", "9"},
+    {"op f attr p.. in X[I..] Y[i..<I..] = allp(in(#, p) || i.. == 1)", "f i8[2,2] p=[0]", "0 1 0 1"},
+    {"op f in X[A..{0},B..] Y[] = prodp(A..) Z[] = allp(A.. == 1) W[] = anyp(A.. == 1) -> Y, Z, W", "f i8[2]",
+     "1 | 1 | 0"},
+    {"op f in S:i32[] let O.. = vals(S) Y[o..<O..] = 1", "f i32[]:{2}", "1 1"},
+};
+
+static const example odd_ends[] = {
+    {"op f in X:i8[N] B:i8[]? Y[] = if(has(B) == 0, 3, 4)", "f i8[1]", "3"},
+    {"op f in X:i8[N] B:i8[]? Y[] = i32(has(B)) + i32(N == 1)", "f i8[1]", "1"},
+    {"op f in X:i8[] Y[] = abs(3) + abs(X[]) + pow(-1, 5) + pow(1, -3) + pow(2, -1) + shl(3, -1)", "f i8[]={-4}", "10"},
+    {"op f in X:i8[] Y[] = T(if(X[] > 0, 1.5, -2)) in W:T[]", "f i8[]={-4} f32[]", "-2"},
+    {"op f in X:i8[] Y[] = f32(-if(X[] > 0, 1, if(X[] < 0, 2.5, 3)))", "f i8[]={-4}", "-2.5"},
+    {"op f in X:i8[] Y[] = if(X[] > 0, 1, 2) < if(X[] < 0, 2, 1)", "f i8[]={4}", "0"},
+    {"op f in X:i8[] -> Y:bool Y[] = if(X[] > 0, 1, 0)", "f i8[]={4}", "1"},
+    {"op f in X:i8[] Y[] = { a = if(X[] > 0, 1, 2); sum:i32[n<2] a }", "f i8[]={4}", "2"},
+    {"op f in X:f32[] Y[] = if(X[] > 0, nan, nan) != X[]", "f f32[]={4}", "1"},
+    {"op f in X:f16[N] Y[] = sum[n<N | n > 5] X[n] else 3", "f f16[1]={4}", "3"},
+    {"op f in X:i32[N] rec t<N | Y:i32[t] = Y[-1]?7 + X[t]", "f i32[2]={1,2}", "8 9"},
+    {"op f in X:i32[N] rec t<N | Y:i32[t] = 1 + sum[u<N | X[u] > 0 && u < t] Y[u]", "f i32[3]={1,1,1}", "1 2 4"},
+    {"op f in X:f32[N] Y[] = 1 / X.[0] + X.[1]", "f f32[2]:{2,3}", "3.5"},
+    {"op f in X:i8[N] Y[] = X.scales[1] + X.scales[i64(X[0])]", "f i8[2]@0.5:0,0.25:0={1,1}", "0.5"},
+};
+
 static const example reductions[] = {
     {"op f in X:i32[N,M] Y[n<N] = sum[m<M] X[n,m]", "f i32[2,2]={1,2,3,4}", "3 7"},
     {"op f in X:i8[N] Y[] = sum:i32[n<N] i32(X[n])", "f i8[2]={100,100}", "200"},
@@ -249,6 +293,8 @@ static void test_reads(void **state) {
 }
 static void test_packs(void **state) {
     (void)state;
+    CHECK(nested_packs);
+    CHECK(odd_ends);
     CHECK(packs);
 }
 static void test_reductions(void **state) {
@@ -397,6 +443,35 @@ static const struct {
     {"op f in X:i8[A..] W:i64[] let k = in(^W[], A..) Y[] = 1", "f i8[1] i64[]", "must be constant"},
     {"op f in X*:i8[N] Y[] = famdim(^M, 0)", "f i8[1]", "no family has the extent 'M'"},
     {"op f in X*:i8[N] Y[] = ^famdim(N, 1)", "f i8[1]", "X has no member 1"},
+    {"op f in X:i8[I..] Y[] = ^rev(I..)", "f i8[1]", "rev gives a pack, and one value is wanted"},
+    {"op f in X:i8[I..] attr p.. Y[] = ^I..@p", "f i8[1] p=[0]", "stands where one value is wanted"},
+    {"op f in X:i8[I..] Y[] = prodp(^J.. + 1)", "f i8[1]", "there is no pack 'J'"},
+    {"op f in X:i8[I..] Y[] = prodp(^I..@q)", "f i8[1]", "there is no pack 'q'"},
+    {"op f in X:i8[A..{0},B..] Y[] = ^pickp(X[0], A..)", "f i8[1]", "pickp of an empty pack"},
+    {"op f in X:i8[A..] Y[] = in(0, ^Q)", "f i8[1]", "there is no pack 'Q'"},
+    {"op f in X:i32[N]? let O.. = ^vals(X) Y[] = 1", "f -", "it is absent"},
+    {"op f in X:i32[N,M] let O.. = ^vals(X) Y[] = 1", "f i32[1,1]:{1}", "it has more than one dimension"},
+    {"op f in X:i8[N] let O.. = ^vals(X) Y[] = 1", "f i8[17]:{1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1}", "too many elements"},
+    {"op f in X*:i8[A..] Y[] = famdim(^at(A.., 1), 0)", "f i8[1]", "position 1 is outside the pack 'A..'"},
+    {"op f in X:i8[I..] let O.. = { b.. = I..; drop(I.., ^b..) + 1 } Y[] = 1", "f i8[1,2]",
+     "the length of a pack cannot depend on 'b'"},
+    {"op f in X:i8[I..] let O.. = catp(I..) ^+ catp(I.., I..) Y[] = 1", "f i8[1,2]",
+     "packs of 2 and of 4 entries meet"},
+    {"op f in X:i8[I..] Y[] = prodp(^catp(I.., I.., I.., I.., I..) + 1)", "f i8[1,2,1,1]", "a pack of 20 entries"},
+    {"op f in X:i8[N] Y[] = ^i8(X)", "f i8[1]", "cannot be converted to i8"},
+    {"op f in X:i8[N] Y[] = ^i8(i8)", "f i8[1]", "a type cannot be converted to i8"},
+    {"op f in X:f32[] Y[] = ^shl(X[], 1)", "f f32[]", "shl cannot take f32 and the constant 1"},
+    {"op f in X:bool[] Y[] = X[] ^== 2", "f bool[]", "the constant 2 is no bool"},
+    {"op f in X:bool[] Y[] = true ^+ if(X[], 1, 2)", "f bool[]", "+ cannot take a condition and the constant"},
+    {"^op f attr T in X:T[N] Y[] = 1", "f i8[1] T=1", "'T' is no type"},
+    {"op f in X*:i8[N] Y[] = ^X.scale", "f i8[1]", "X is a family"},
+    {"op f in X*:f16[N] Y[n<N] = ^sum[k<#X] X#k[n]", "f f16[1]",
+     "a sum or product of f16 over members: state the type"},
+    {"op f in X*:i32[N] Y[n<N] = ^max[k<#X | X#k[n] > 1] X#k[n]", "f i32[1]",
+     "the guard of the first member must be static"},
+    {"op f in X*:i32[N] Y[n<N] = ^max[k<#X | k > 5] X#k[n]", "f i32[1]", "no member of X is taken"},
+    {"fn g(T, x) = ^T(x, 1) op f in X:i8[N] Y[] = g(i8, X[0])", "f i8[1]", "a conversion takes 1 argument, not 2"},
+    {"op f in X:i8[N] Y[] = { a = 1; ^b }", "f i8[1]", "there is no name 'b'"},
     /* reductions */
     {"op f in X:i8[N] Y[] = ^sum[n<N] X[n]", "f i8[1]", "state i32 or i64"},
     {"op f in X:i8[N] Y[] = sum:i32[n<N] ^X[n]", "f i8[1]", "the body of the reduction must be i32, found i8"},
@@ -470,6 +545,30 @@ static void test_place_of_the_call(void **state) {
     assert_string_equal(f.diags.list.at[1].file, "test");
     assert_int_equal(f.diags.list.at[1].column, 17);
     definition_end(&f);
+}
+
+/* Arguments that no reader of files gives, from a caller of the library. */
+static void test_arguments_are_checked(void **state) {
+    (void)state;
+    static const struct {
+        lang_argument argument;
+        const char *words;
+    } cases[] = {
+        {{.present = true, .type = BASE_NONE}, "it has no type"},
+        {{.present = true, .type = BASE_I8, .shape = {.rank = 9}}, "its rank is too large"},
+        {{.present = true, .type = BASE_I8, .shape = {.rank = 1, .dim = {-1}}}, "it has a negative extent"},
+        {{.present = true, .type = BASE_I8, .shape = {.rank = 1, .dim = {4}, .symbol = {1}}}, "a symbolic extent"},
+        {{.present = true, .type = BASE_I8, .shape = {.rank = 2, .dim = {INT64_MAX, 3}}}, "too many elements"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        definition f;
+        definition_begin(&f);
+        definition_parse(&f, "op f in X[I..] Y[] = 1");
+        const lang_call call = {.op = "f", .inputs = &cases[k].argument, .input_count = 1};
+        assert_int_equal(lang_instantiate(f.arena, f.lib, &call, &f.program, &f.diags), BASE_REFUSED);
+        assert_non_null(strstr(definition_report(&f), cases[k].words));
+        definition_end(&f);
+    }
 }
 
 static void test_chain_of_fns_in_an_error(void **state) {
@@ -576,6 +675,7 @@ int main(void) {
         cmocka_unit_test(test_two_errors),
         cmocka_unit_test(test_place_of_the_call),
         cmocka_unit_test(test_chain_of_fns_in_an_error),
+        cmocka_unit_test(test_arguments_are_checked),
         cmocka_unit_test(test_sharing),
         cmocka_unit_test(test_limits),
     };

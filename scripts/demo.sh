@@ -65,9 +65,10 @@ else
     say "$out/$name" demo/heldout.txt
 fi
 
-# What it costs: the plan's RAM beside the bound under which no plan can go, and the flash of a build for size.
+# What it costs: the plan's RAM beside the bound under which no plan of this order can go; the flash of a build for size,
+# at fixed addresses as on a board. And once more what the check did.
 # shellcheck disable=SC2086
-$cc -std=c99 -Os -fno-asynchronous-unwind-tables -c "$out/$name.c" -o "$out/$name-small.o"
+$cc -std=c99 -Os -fno-pie -fno-asynchronous-unwind-tables -c "$out/$name.c" -o "$out/$name-small.o"
 python3 - "$out/${name}_plan.json" "$(size "$out/$name-small.o" | tail -n 1)" "$cc -Os, $(uname -m)" <<'END'
 import json
 import sys
@@ -79,4 +80,6 @@ over = f"{100 * (arena['bytes'] / arena['lower_bound'] - 1):.1f} % above" if are
 print(f"RAM        {arena['bytes']:,} bytes, {over} the lower bound of {arena['lower_bound']:,}; {plan['state_bytes']:,} of state")
 print(f"flash      {int(text):,} bytes of code and constants ({sys.argv[3]}), {plan['constant_bytes']:,} of them weights; "
       f".data {data}, .bss {bss}")
+print(f"check      {check['sampled']:,} of {check['elements']:,} elements for {check['cases']} inputs, operator by operator: what the "
+      f"evaluator says ({check['compiler']} {check['flags']})" if check["checked"] else f"check      not checked: {check['why']}")
 END

@@ -211,7 +211,10 @@ static approx extreme(bool want_max, approx x, approx y) {
     if (x.b == 0 && y.b == 0) {
         return around(v, 0);
     }
-    return around(v, isnan(v) && isfinite(x.b) && isfinite(y.b) ? 0 : spread(v, lo, hi));
+    if (isnan(v)) {
+        return around(v, isfinite(x.b) && isfinite(y.b) ? 0 : (double)INFINITY);
+    }
+    return around(v, spread(v, lo, hi));
 }
 
 /* Operands are exact and so is the result: nothing is rounded, whatever is contracted. */
@@ -357,6 +360,10 @@ static approx to_int(lang_word w, base_type t, base_type from, approx x) {
         r.b = fabs(a) <= x.b;
         return r;
     }
+    if (isinf(x.b)) {
+        r.b = width_of(t);
+        return r;
+    }
     int64_t least;
     uint64_t most;
     base_type_range(t, &least, &most);
@@ -403,7 +410,10 @@ static approx convert(lang_word w, base_type t, base_type from, approx x) {
 static approx compare(lang_word w, base_type arg, approx x, approx y) {
     base_value args[2] = {x.v, y.v};
     approx r = exact(lang_word_value(w, BASE_BOOL, arg, args));
-    double gap = fabs(as_double(arg, x.v) - as_double(arg, y.v));
+    double a = as_double(arg, x.v), b = as_double(arg, y.v), gap = fabs(a - b);
+    if ((isnan(a) && isfinite(x.b)) || (isnan(b) && isfinite(y.b))) {
+        return r; /* false for certain */
+    }
     r.b = x.b + y.b > 0 && !(gap > x.b + y.b);
     return r;
 }

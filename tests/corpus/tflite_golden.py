@@ -25,9 +25,9 @@ for provider in ("reference", "host"):
     bad = [line for line in verdicts if line[0] not in ("REFUSED", "SKIPPED", "PASSED", "OK")]
     refused = [line[1].split(":")[0] for line in verdicts if line[0] == "REFUSED"]
     print(f"{provider}: {passed[0][0]} models pass, {len(refused)} are refused, {len(bad)} are wrong or fail")
-    for line in bad:
+    for line in sorted(bad):
         print("  ", *line)
-    for name in refused:
+    for name in sorted(refused):
         print("   refused", name)
     failed |= bool(bad) or int(passed[0][0]) < AT_LEAST or int(passed[0][0]) + len(refused) + len(bad) + int(passed[0][2]) != 156
 sys.exit(failed)

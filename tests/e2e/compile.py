@@ -170,6 +170,13 @@ for name, word in (("custom", "Detect"), ("table", "HASHTABLE")):
     assert not os.path.exists(name)
     assert word in burin("inspect", f"{name}.tflite", status=1).stderr
 
+# scales that make every sum saturate (0.5 * 0.25 / 1e-6 > 65536) are damage; a little less is allowed
+pathlib.Path("scale.tflite").write_bytes(made.dense(y_scale=1e-6))
+done = burin("compile", "scale.tflite", "-o", "scale", status=1)
+assert "FULLY_CONNECTED" in done.stderr and "saturate" in done.stderr and not os.path.exists("scale")
+pathlib.Path("scale.tflite").write_bytes(made.dense(y_scale=2e-6))
+burin("compile", "scale.tflite", "-o", "scale")
+
 # ---- inspect and plan ----
 text = burin("inspect", "dense.tflite").stdout
 for word in ("FULLY_CONNECTED", '"x"', '"y"', "i8", "scale 0.5", "12 MACs"):

@@ -106,12 +106,12 @@ WEIGHTS = [[1, 0, 0, 0], [1, 1, 1, 1], [-1, 2, -3, 4]]
 BIAS = [10, -20, 0]
 
 
-def dense(operator="FULLY_CONNECTED", custom=None):
+def dense(operator="FULLY_CONNECTED", custom=None, y_scale=0.125):
     """x i8[1,4] (scale 1/2) -> y i8[1,3] (scale 1/8), weights of scale 1/4."""
     x = ("x", "i8", [1, 4], {"scale": [0.5], "zero": [0]})
     w = ("w", "i8", [3, 4], {"scale": [0.25], "zero": [0], "data": sum(WEIGHTS, [])})
     b = ("b", "i32", [3], {"scale": [0.125], "zero": [0], "data": BIAS})
-    y = ("y", "i8", [1, 3], {"scale": [0.125], "zero": [0]})
+    y = ("y", "i8", [1, 3], {"scale": [y_scale], "zero": [0]})
     options = Table(_0=("b", 0)) if custom is None and operator == "FULLY_CONNECTED" else None
     return tflite([x, w, b, y], [(operator, [0, 1, 2], [3], options, custom)], [0], [3])
 

@@ -272,6 +272,23 @@ static void make_drop(tflite_op *op, const tflite_step *step) {
     op->dropped |= (uint32_t)1 << step->a;
 }
 
+/* ---- steps that make nothing: what a kernel of TFLite takes for granted ---- */
+
+/* From 2^16 on every sum but 0 saturates an output of 8 or 16 bits, and the kernels' left shift of sums leaves 32 bits: the
+ * scales are damaged, and what TFLite computes with them is overflow. */
+static void check_multiplier(tflite_op *op, const tflite_step *step) {
+    const ir_quant *x = &tensor_of(op, op->inputs[0])->quant, *w = &tensor_of(op, op->inputs[1])->quant;
+    const ir_quant *y = &tensor_of(op, op->outputs[0])->quant;
+    (void)step;
+    for (uint32_t i = 0; x->n == 1 && y->n == 1 && i < w->n; i++) {
+        if (!((double)x->scale[0] * (double)w->scale[i] / (double)y->scale[0] < 65536.0)) {
+            op_error(op, "the scales of input and filter (%lu) over that of the output are 65536 or more: every sum would saturate",
+                     (unsigned long)i);
+            return;
+        }
+    }
+}
+
 /* ---- steps from outputs ---- */
 
 static void make_out_shape(tflite_op *op, const tflite_step *step) {
@@ -451,6 +468,8 @@ static void make_slice(tflite_op *op, const tflite_step *step) {
     { make_slice, NULL, 0, 0 }
 #define DROP(input)                                                                                                    \
     { make_drop, NULL, input, 0 }
+#define MULTIPLIER                                                                                                     \
+    { check_multiplier, NULL, 0, 0 }
 #define ONLY(field, value, what)                                                                                       \
     { make_only, what, TFLITE_##field, value }
 

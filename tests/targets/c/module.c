@@ -141,9 +141,8 @@ void test_module_emit(test_module *m, const target_options *options) {
     }
 }
 
-int test_module_run(test_module *m, const char *compiler) {
-    base_text driver = {.arena = m->arena}, in = {.arena = m->arena};
-    put_driver(m, &driver);
+int test_module_build(test_module *m, const char *compiler, const char *driver, const char *arguments) {
+    base_text in = {.arena = m->arena};
     target_files files = {0};
     for (size_t i = 0; i < m->files.list.n; i++) {
         *BASE_PUSH(m->arena, &files.list) = m->files.list.at[i];
@@ -151,17 +150,26 @@ int test_module_run(test_module *m, const char *compiler) {
     for (size_t i = 0; i < m->plan.inputs.n; i++) {
         base_putn(&in, m->inputs.at[i], (size_t)m->plan.tensors.at[m->plan.inputs.at[i]].bytes);
     }
-    *BASE_PUSH(m->arena, &files.list) = (base_output_file){"driver_main.c", driver.at, driver.n};
+    if (driver != NULL) {
+        *BASE_PUSH(m->arena, &files.list) = (base_output_file){"driver_main.c", driver, strlen(driver)};
+    }
     *BASE_PUSH(m->arena, &files.list) = (base_output_file){"in.bin", in.at != NULL ? in.at : "", in.n};
     assert_int_equal(base_files_write(m->arena, m->folder, files.list.at, files.list.n, true, &m->diags), BASE_OK);
     const char *command = base_printf(
         m->arena,
         "cd %s && %s -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Werror -o run *.c -lm && "
-        "./run < in.bin > out.bin",
-        m->folder, compiler);
+        "./run %s < in.bin > out.bin",
+        m->folder, compiler, arguments);
     int status = system(command);
+    return status == 0 ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+int test_module_run(test_module *m, const char *compiler) {
+    base_text driver = {.arena = m->arena};
+    put_driver(m, &driver);
+    int status = test_module_build(m, compiler, driver.at, "");
     if (status != 0) {
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+        return status;
     }
     base_file out;
     assert_int_equal(base_file_read(m->arena, base_printf(m->arena, "%s/out.bin", m->folder), &out, &m->diags),

@@ -30,6 +30,8 @@ plan_schedule *test_plain_schedules(base_arena *arena, const lang_program *p);
 void test_module_emit(test_module *m, const target_options *options);
 /* Compiles with the flags ("gcc -O0 ..."), warnings are errors; runs; fills outputs. Returns the program's exit status. */
 int test_module_run(test_module *m, const char *compiler);
+/* The same with a main of the caller's (NULL: the emitted tests have it), called with the arguments. */
+int test_module_build(test_module *m, const char *compiler, const char *driver, const char *arguments);
 uint64_t test_elements(const lang_tensor *t);
 uint64_t test_bytes(const lang_tensor *t);
 

@@ -1,0 +1,152 @@
+/* test_allocation.c - every allocation of load, inspect, plan and compile failed in turn: a clean status each time, nothing leaked.
+ *
+ * Two small networks in the graph's text form: int8 (convolution, depthwise, fully connected, softmax) and float.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "burin/burin.h"
+
+static const char int8_network[] =
+    "burin 1\nmodel \"ir\" \"small_int8\"\ngraph \"main\" 0 {\n"
+    "tensor %0 i8[1,6,6,2] \"in\" quant {0.5:3}\n"
+    "tensor %1 i8[3,3,3,2] \"w\" quant axis 0 {0.02:0, 0.03:0, 0.01:0} = hex "
+    "\"0102030405060708090a0b0c0d0e0f101112f1f2f3f4f5f6f7f8f9fafbfcfdfeff0001027f8001020304050607080910111213141516\"\n"
+    "tensor %2 i32[3] \"b\" = hex \"0100000010000000ffffffff\"\n"
+    "tensor %3 i8[1,6,6,3] \"c\" quant {0.25:-5}\n"
+    "tensor %4 i8[1,3,3,3] \"dw\" quant axis 3 {0.02:0, 0.03:0, 0.01:0} = hex "
+    "\"0102030405060708090a0b0c0d0e0f101112f1f2f3f4f5f6f7f8f9\"\n"
+    "tensor %5 i8[1,4,4,3] \"d\" quant {0.25:7}\n"
+    "tensor %6 i8[1,48] \"flat\" quant {0.25:7}\n"
+    "tensor %7 i8[2,48] \"fw\" quant {0.05:0} = hex "
+    "\"0102030405060708090a0b0c0d0e0f101112f1f2f3f4f5f6f7f8f9fafbfcfdfe0102030405060708090a0b0c0d0e0f10"
+    "f102f304f506f708f90afb0cfd0e0f101112f1f2f3f4f5f6f7f8f9fafbfcfdfe0102030405060708090a0b0c0d0e0f10\"\n"
+    "tensor %8 i8[1,2] \"fc\" quant {0.5:0}\n"
+    "tensor %9 i8[1,2] \"out\" quant {0.00390625:-128}\n"
+    "inputs (%0)\noutputs (%9)\n"
+    "node conv2d (%0, %1, %2) -> (%3) {strides: ints [1,1], dilations: ints [1,1], pads: ints [1,1,1,1], act: text \"relu\"} ids [0]\n"
+    "node depthwise_conv2d (%3, %4, _) -> (%5) {strides: ints [1,1], dilations: ints [1,1], pads: ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+    "node reshape (%5) -> (%6) {shape: ints [1,48]} ids [2]\n"
+    "node fully_connected (%6, %7, _) -> (%8) {act: text \"none\", keep_num_dims: int 0} ids [3]\n"
+    "node softmax (%8) -> (%9) {beta: float 1.0} ids [4]\n}\n";
+
+static const char float_network[] =
+    "burin 1\nmodel \"ir\" \"small_float\"\ngraph \"main\" 0 {\n"
+    "tensor %0 f32[1,4,4,1] \"in\"\n"
+    "tensor %1 f32[2,1,1,1] \"w\" = hex \"0000803f000000c0\"\n"
+    "tensor %2 f32[1,4,4,2] \"c\"\n"
+    "tensor %3 f32[1,4,4,2] \"r\"\n"
+    "tensor %4 f32[1,2,2,2] \"out\"\n"
+    "inputs (%0)\noutputs (%4)\n"
+    "node conv2d (%0, %1, _) -> (%2) {strides: ints [1,1], dilations: ints [1,1], pads: ints [0,0,0,0], act: text \"none\"} ids [0]\n"
+    "node relu (%2) -> (%3) ids [1]\n"
+    "node average_pool2d (%3) -> (%4) {kernel: ints [2,2], strides: ints [2,2], pads: ints [0,0,0,0], act: text \"none\"} ids [2]\n}\n";
+
+typedef struct ledger {
+    long live, left; /* blocks alive; allocations still allowed */
+} ledger;
+
+static void *counted(void *user, void *pointer, size_t old_size, size_t size) {
+    ledger *l = user;
+    (void)old_size;
+    if (size == 0) {
+        l->live -= pointer != NULL;
+        free(pointer);
+        return NULL;
+    }
+    if (l->left-- <= 0) {
+        return NULL;
+    }
+    l->live += pointer == NULL;
+    return realloc(pointer, size);
+}
+
+static burin_status road(burin_context *c, const char *text, size_t size) {
+    burin_compile_options options = BURIN_COMPILE_OPTIONS_INIT;
+    burin_model *model = NULL;
+    const burin_output *output = NULL;
+    const char *said = NULL;
+    options.check = false;
+    options.test_cases = 1;
+    burin_status status = burin_load_memory(c, "small.ir", text, size, &model);
+    if (status == BURIN_OK) {
+        status = burin_inspect(c, model, BURIN_JSON, &said);
+    }
+    if (status == BURIN_OK) {
+        status = burin_plan(c, model, &options, BURIN_TEXT, &said);
+    }
+    if (status == BURIN_OK) {
+        status = burin_compile(c, model, &options, &output);
+        assert_true(status != BURIN_OK || (output != NULL && output->file_count > 2));
+    }
+    return status;
+}
+
+/* Under AddressSanitizer each piece is an allocation of its own, tens of thousands of them: every 97th there. */
+#if defined(__SANITIZE_ADDRESS__)
+#define STEP 97
+#else
+#define STEP 1
+#endif
+
+static void fail_in_turn(const char *text, size_t size) {
+    long points = 0;
+    for (long allowed = 0;; allowed += STEP) {
+        ledger l = {.left = allowed};
+        burin_context *c = burin_context_new(counted, &l, 0);
+        burin_status status = c == NULL ? BURIN_NO_MEMORY : road(c, text, size);
+        if (c != NULL) {
+            assert_true(status == BURIN_OK || burin_diagnostic_count(c) > 0);
+        }
+        burin_context_free(c);
+        assert_int_equal(l.live, 0);
+        if (status == BURIN_OK) {
+            break;
+        }
+        assert_int_equal(status, BURIN_NO_MEMORY);
+        points++;
+    }
+    assert_true(points > 20);
+    print_message("%ld allocations failed in turn\n", points);
+}
+
+static void int8_road(void **state) {
+    (void)state;
+    fail_in_turn(int8_network, sizeof int8_network - 1);
+}
+
+static void float_road(void **state) {
+    (void)state;
+    fail_in_turn(float_network, sizeof float_network - 1);
+}
+
+/* A context that ran out goes on after more is allowed. */
+static void a_context_recovers(void **state) {
+    (void)state;
+    ledger l = {.left = 12};
+    burin_context *c = burin_context_new(counted, &l, 0);
+    assert_non_null(c);
+    assert_int_equal(road(c, int8_network, sizeof int8_network - 1), BURIN_NO_MEMORY);
+    assert_non_null(strstr(burin_diagnostics_text(c, false), "out of memory"));
+    l.left = 1L << 40;
+    burin_diagnostics_clear(c);
+    assert_int_equal(road(c, int8_network, sizeof int8_network - 1), BURIN_OK);
+    burin_context_reset(c);
+    assert_int_equal(road(c, float_network, sizeof float_network - 1), BURIN_OK);
+    burin_context_free(c);
+    assert_int_equal(l.live, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(int8_road),
+        cmocka_unit_test(float_road),
+        cmocka_unit_test(a_context_recovers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

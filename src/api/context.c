@@ -11,13 +11,19 @@ static const char no_memory_text[] = "error: out of memory\n";
 
 const char *burin_version(void) { return "0.1.0"; }
 
-/* Makes what a new or reset context lacks. Each member is set only when it is whole: the jump frees what is not. */
+static void clear(burin_context *c) {
+    c->arena = NULL;
+    c->ops = NULL;
+    c->diags = (base_diags){0};
+    c->dump = (base_text){0};
+}
+
+/* Makes what a new or reset context lacks. */
 static void complete(burin_context *c) {
     if (c->arena == NULL) {
-        base_arena *arena = base_arena_new(&c->memory);
-        c->diags = (base_diags){.arena = arena};
-        c->dump = (base_text){.arena = arena};
-        c->arena = arena;
+        c->arena = base_arena_new(&c->memory);
+        c->diags = (base_diags){.arena = c->arena};
+        c->dump = (base_text){.arena = c->arena};
     }
     if (c->ops == NULL) {
         c->ops = ops_registry_new(c->arena);
@@ -26,9 +32,13 @@ static void complete(burin_context *c) {
 
 burin_status api_guarded(burin_context *c, base_status (*body)(burin_context *c, void *arguments), void *arguments) {
     base_guard guard;
+    const bool was_empty = c->arena == NULL;
     if (BASE_GUARD(&c->memory, &guard)) {
         c->out_of_memory = true;
         c->ops = NULL; /* its last definition may be half parsed */
+        if (was_empty) {
+            clear(c); /* the jump freed the arena, which was made under the guard */
+        }
         return BURIN_NO_MEMORY;
     }
     complete(c);
@@ -72,10 +82,7 @@ void burin_context_free(burin_context *c) {
 void burin_context_reset(burin_context *c) {
     base_arena_free(c->arena);
     c->out_of_memory = false;
-    c->arena = NULL;
-    c->ops = NULL;
-    c->diags = (base_diags){0};
-    c->dump = (base_text){0};
+    clear(c);
 }
 
 size_t burin_diagnostic_count(const burin_context *c) { return c->diags.list.n + (c->out_of_memory ? 1 : 0); }

@@ -4,10 +4,10 @@
  * for every value applied, commutative operands in one order. Does not use ranges (simplify.c does) and diagnoses nothing.
  */
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 #include "lang/program.h"
+#include "lang/words.h"
 
 struct lang_table {
     lang_ref *slot;
@@ -376,31 +376,6 @@ lang_ref lang_apply2(lang_program *p, lang_word w, base_type type, lang_ref a, l
 
 /* ---- reductions ---- */
 
-static lang_ref empty_value(lang_program *p, lang_reduction r, base_type type) {
-    int64_t lo;
-    uint64_t hi;
-    switch (r) {
-    case LANG_SUM:
-        return lang_int(p, type, 0);
-    case LANG_PROD:
-        return lang_int(p, type, 1);
-    case LANG_ANY:
-        return lang_int(p, BASE_BOOL, 0);
-    case LANG_ALL:
-        return lang_int(p, BASE_BOOL, 1);
-    case LANG_RMAX:
-    case LANG_RMIN:
-        if (base_type_is_float(type)) {
-            return lang_float(p, type, r == LANG_RMAX ? -HUGE_VAL : HUGE_VAL);
-        }
-        base_type_range(type, &lo, &hi);
-        return r == LANG_RMAX ? lang_const(p, type, (base_value){.i = lo}) : lang_const(p, type, (base_value){.u = hi});
-    default:
-        assert(false && "first and last have an else");
-        return 0;
-    }
-}
-
 lang_ref lang_reduce(lang_program *p, lang_reduction r, base_type type, const lang_ref *vars, uint32_t n, lang_ref guard, lang_ref body,
                      lang_ref otherwise) {
     lang_ref operands[LANG_MAX_VARS + 3];
@@ -421,7 +396,7 @@ lang_ref lang_reduce(lang_program *p, lang_reduction r, base_type type, const la
         empty = empty || (extent->kind == LANG_CONST && extent->value.i <= 0);
     }
     if (empty) {
-        return otherwise != 0 ? otherwise : empty_value(p, r, type);
+        return otherwise != 0 ? otherwise : lang_const(p, type, lang_identity(r, type));
     }
     if (guard != 0 && is_bool(p, guard, true)) {
         guard = 0;

@@ -178,6 +178,8 @@ static const example reductions[] = {
      "f i8[0]={}", "0 | 1 | -128 | 127 | 0 | 1"},
     {"op f in X:f32[N] -> A, B, C A[] = max[n<N] X[n] B[] = min[n<N] X[n] C[] = max[n<N] X[n] else 3", "f f32[0]={}",
      "-inf | inf | 3"},
+    {"op f in X:f8e4m3fn[N] -> A, B A[] = max[n<N] X[n] B[] = max[n<N | false] X[n]", "f f8e4m3fn[0]={}",
+     "-448 | -448"},
     /* narrow floats are summed in f32 and rounded once: 2048 + 1 + 1 in f16 would stay 2048 */
     {"op f in X:f16[N] Y[] = sum[n<N] X[n]", "f f16[3]={2048,1,1}", "2050"},
     {"op f in X:i32[N,M] Y[] = sum[n<N, m<M | m <= n] X[n,m]", "f i32[2,2]={1,2,4,8}", "13"},

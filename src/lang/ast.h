@@ -210,12 +210,14 @@ typedef struct lang_input_decl {
 
 typedef struct lang_output_decl {
     lang_symbol name, type;
+    bool family; /* all outputs from here on */
     lang_pos pos;
     lang_span span;
 } lang_output_decl;
 
 typedef struct lang_stage_decl {
     lang_symbol name, type;
+    lang_symbol member; /* of a family of outputs: stands for the number of each; 0: one tensor */
     lang_pos pos;
     uint32_t var_count;
     const lang_binder *vars;

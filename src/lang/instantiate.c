@@ -338,26 +338,45 @@ static bool bind_inputs(lang_inst *in) {
     return false;
 }
 
-static bool bind_outputs(lang_inst *in) {
+/* The k-th output of the call, if it is there. */
+static bool bind_output(lang_inst *in, const lang_output_decl *decl, size_t k, lang_actual *a) {
     const lang_call *call = in->call;
-    if (call->output_count > in->op->outputs.n) {
-        lang_i_fail(in, in->op->pos, "%zu outputs are wanted, and the definition has %zu", call->output_count,
-                    in->op->outputs.n);
-        return false;
-    }
-    for (size_t k = 0; k < in->op->outputs.n; k++) {
-        const lang_output_decl *decl = &in->op->outputs.at[k];
-        lang_actual *a = new_actual(in, decl->name);
-        a->output = true;
-        if (k < call->output_count && call->outputs[k].present) {
-            const lang_argument *arg = &call->outputs[k];
-            a->arg = arg;
-            if (arg->type != BASE_NONE && !bind_type(in, decl->pos, decl->type, arg->type, a->label))
-                return false;
-        }
-        *BASE_PUSH(in->arena, &in->tensors) = a;
+    a->output = true;
+    if (k >= call->output_count || !call->outputs[k].present)
+        return true;
+    a->arg = &call->outputs[k];
+    return a->arg->type == BASE_NONE || bind_type(in, decl->pos, decl->type, a->arg->type, a->label);
+}
+
+static bool bind_output_family(lang_inst *in, const lang_output_decl *decl, size_t first, lang_actual *a) {
+    size_t n = in->call->output_count > first ? in->call->output_count - first : 0;
+    a->family = true;
+    a->member_count = (uint32_t)n;
+    a->members = BASE_NEWS(in->arena, lang_actual, n + 1);
+    for (uint32_t k = 0; k < n; k++) {
+        lang_actual *m = &a->members[k];
+        *m = *new_actual(in, decl->name);
+        m->label = base_printf(in->arena, "%s#%u", a->label, k);
+        if (!bind_output(in, decl, first + k, m))
+            return false;
     }
     return true;
+}
+
+static bool bind_outputs(lang_inst *in) {
+    size_t declared = in->op->outputs.n;
+    for (size_t k = 0; k < declared; k++) {
+        const lang_output_decl *decl = &in->op->outputs.at[k];
+        lang_actual *a = new_actual(in, decl->name);
+        *BASE_PUSH(in->arena, &in->tensors) = a;
+        if (decl->family ? !bind_output_family(in, decl, k, a) : !bind_output(in, decl, k, a))
+            return false;
+    }
+    bool rest = declared > 0 && in->op->outputs.at[declared - 1].family;
+    if (rest || in->call->output_count <= declared)
+        return true;
+    lang_i_fail(in, in->op->pos, "%zu outputs are wanted, and the definition has %zu", in->call->output_count, declared);
+    return false;
 }
 
 static bool conditions_hold(lang_inst *in) {
@@ -500,8 +519,7 @@ static lang_tensor stage_new(lang_inst *in, const lang_stage_decl *s) {
     return t;
 }
 
-static void make_stage(lang_inst *in, const lang_stage_decl *s) {
-    lang_actual *a = stage_tensor(in, s->name);
+static void make_one(lang_inst *in, const lang_stage_decl *s, lang_actual *a) {
     lang_tensor t = stage_new(in, s);
     uint32_t rec_var;
     lang_ref body = 0;
@@ -516,6 +534,23 @@ static void make_stage(lang_inst *in, const lang_stage_decl *s) {
         return;
     a->tensor = lang_tensor_add(in->p, &t);
     push_stage(in, s, &t, a->tensor, body, -1, 0);
+}
+
+static void make_stage(lang_inst *in, const lang_stage_decl *s) {
+    lang_actual *a = stage_tensor(in, s->name);
+    if (!s->member) {
+        make_one(in, s, a);
+        return;
+    }
+    for (uint32_t k = 0; k < a->member_count; k++) { /* one stage for each member */
+        size_t env = in->env.n;
+        lang_val number = lang_v_int(k);
+        in->var_count = 0;
+        in->active = 0;
+        lang_i_bind(in, s->member, false, &number, 1);
+        make_one(in, s, &a->members[k]);
+        in->env.n = env;
+    }
 }
 
 /* All tensors of the recurrence first: its stages read one another. */
@@ -641,39 +676,46 @@ static void make_body(lang_inst *in) {
     }
 }
 
-static void finish_outputs(lang_inst *in) {
-    for (size_t k = 0; k < in->op->outputs.n; k++) {
-        const lang_actual *a = lang_i_tensor(in, in->op->outputs.at[k].name);
-        if (!a || a->tensor == IR_NONE || a->bad)
-            continue;
-        const lang_tensor *t = &in->p->tensors.at[a->tensor];
-        *BASE_PUSH(in->p->arena, &in->p->outputs) = a->tensor;
-        const lang_argument *want =
-            k < in->call->output_count && in->call->outputs[k].present ? &in->call->outputs[k] : NULL;
-        if (!want)
-            continue;
-        const base_place here = lang_place(in->op->source, in->op->outputs.at[k].pos);
-        const base_place *place = in->call->place ? in->call->place : &here;
-        if (want->type != BASE_NONE && want->type != t->type) {
-            in->errors++;
-            base_error(in->diags, place, "%s: output %s is %s, and the definition gives %s", in->call->op, a->label,
-                       base_type_name(want->type), base_type_name(t->type));
-        }
-        if (!want->shape_known)
-            continue;
-        bool same = want->shape.rank == t->rank;
-        for (uint32_t j = 0; same && j < t->rank; j++)
-            same = t->extent[j] ? want->shape.dim[j] <= t->dim[j] : want->shape.dim[j] == t->dim[j];
-        if (same)
-            continue;
-        base_text given = {in->arena, NULL, 0, 0};
-        base_puts(&given, "[");
-        for (uint32_t j = 0; j < t->rank; j++)
-            base_put(&given, "%s%s%lld", j ? "," : "", t->extent[j] ? "<=" : "", (long long)t->dim[j]);
-        base_puts(&given, "]");
+static void finish_output(lang_inst *in, const lang_output_decl *decl, const lang_actual *a) {
+    if (a->tensor == IR_NONE || a->bad)
+        return;
+    const lang_tensor *t = &in->p->tensors.at[a->tensor];
+    *BASE_PUSH(in->p->arena, &in->p->outputs) = a->tensor;
+    const lang_argument *want = a->arg;
+    if (!want)
+        return;
+    const base_place here = lang_place(in->op->source, decl->pos);
+    const base_place *place = in->call->place ? in->call->place : &here;
+    if (want->type != BASE_NONE && want->type != t->type) {
         in->errors++;
         base_error(in->diags, place, "%s: output %s is %s, and the definition gives %s", in->call->op, a->label,
-                   dims_shown(in, &want->shape), given.at);
+                   base_type_name(want->type), base_type_name(t->type));
+    }
+    if (!want->shape_known)
+        return;
+    bool same = want->shape.rank == t->rank;
+    for (uint32_t j = 0; same && j < t->rank; j++)
+        same = t->extent[j] ? want->shape.dim[j] <= t->dim[j] : want->shape.dim[j] == t->dim[j];
+    if (same)
+        return;
+    base_text given = {in->arena, NULL, 0, 0};
+    base_puts(&given, "[");
+    for (uint32_t j = 0; j < t->rank; j++)
+        base_put(&given, "%s%s%lld", j ? "," : "", t->extent[j] ? "<=" : "", (long long)t->dim[j]);
+    base_puts(&given, "]");
+    in->errors++;
+    base_error(in->diags, place, "%s: output %s is %s, and the definition gives %s", in->call->op, a->label,
+               dims_shown(in, &want->shape), given.at);
+}
+
+static void finish_outputs(lang_inst *in) {
+    for (size_t k = 0; k < in->op->outputs.n; k++) {
+        const lang_output_decl *decl = &in->op->outputs.at[k];
+        const lang_actual *a = lang_i_tensor(in, decl->name);
+        if (a && !a->family)
+            finish_output(in, decl, a);
+        for (uint32_t j = 0; a && a->family && j < a->member_count; j++)
+            finish_output(in, decl, &a->members[j]);
     }
 }
 

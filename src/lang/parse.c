@@ -116,10 +116,11 @@ static bool is_stage_ahead(const lang_parser *p, bool to_equals) {
     lang_lexer copy = p->lexer;
     copy.diags = NULL;
     lang_token t = ahead(&copy);
-    if (is_mark(t, ':')) {
-        (void)ahead(&copy);
-        t = ahead(&copy);
-    }
+    for (unsigned k = 0; k < 2; k++)
+        if (is_mark(t, k == 0 ? '#' : ':')) {
+            (void)ahead(&copy);
+            t = ahead(&copy);
+        }
     if (!is_mark(t, '['))
         return false;
     if (!to_equals)
@@ -302,6 +303,7 @@ static void out_clause(lang_parser *p, lang_op_decl *op) {
         out.pos = p->t.pos;
         out.span.start = p->t.start;
         out.name = lang_p_name(p, "the name of an output", NULL);
+        out.family = lang_p_accept(p, '*', 0);
         if (lang_p_accept(p, ':', 0))
             out.type = lang_p_type(p);
         if (p->panic)
@@ -309,6 +311,9 @@ static void out_clause(lang_parser *p, lang_op_decl *op) {
         for (size_t k = 0; k < op->outputs.n; k++)
             if (op->outputs.at[k].name == out.name)
                 lang_p_fail(p, out.pos, "output '%s' is stated twice", lang_name(p->lib, out.name));
+        if (op->outputs.n > 0 && op->outputs.at[op->outputs.n - 1].family)
+            lang_p_fail(p, out.pos, "no output can follow '%s', which takes the rest",
+                        lang_name(p->lib, op->outputs.at[op->outputs.n - 1].name));
         out.span.end = p->last_end;
         *BASE_PUSH(p->lib->arena, &op->outputs) = out;
     } while (lang_p_accept(p, ',', 0));
@@ -318,6 +323,8 @@ static lang_stage_decl stage(lang_parser *p, bool in_rec) {
     lang_stage_decl s = {0};
     s.pos = p->t.pos;
     s.name = lang_p_name(p, "a clause (attr, in, when, ->, let, chk, rec) or a stage NAME[v<extent, ...] = ...", NULL);
+    if (lang_p_accept(p, '#', 0))
+        s.member = lang_p_name(p, "the name that stands for the number of the member", NULL);
     if (lang_p_accept(p, ':', 0))
         s.type = lang_p_type(p);
     lang_p_expect(p, '[', 0, "'[' (the variables of the stage)");
@@ -367,6 +374,8 @@ static void rec_clause(lang_parser *p, lang_clause *c) {
         if (own != 1)
             lang_p_fail(p, s.pos, "a stage of a recurrence over '%s' must have it as one of its variables",
                         lang_name(p->lib, c->name));
+        if (s.member)
+            lang_p_fail(p, s.pos, "a recurrence has no family of outputs");
         *BASE_PUSH(p->lib->arena, &stages) = s;
     }
     c->stages = stages.at;
@@ -405,6 +414,22 @@ static void body_clause(lang_parser *p, lang_op_decl *op) {
 }
 
 /* ---- items ---- */
+/* Y#k[...] for a family of outputs, and for nothing else. */
+static void check_member(lang_parser *p, lang_op_decl *op, const lang_stage_decl *s) {
+    bool family = false;
+    for (size_t k = 0; k < op->outputs.n; k++)
+        family |= op->outputs.at[k].name == s->name && op->outputs.at[k].family;
+    if (family == (s->member != 0))
+        return;
+    base_place place = lang_place(p->source, s->pos);
+    const char *name = lang_name(p->lib, s->name);
+    if (family)
+        base_error(p->diags, &place, "'%s' is a family of outputs: write %s#k[...] = ...", name, name);
+    else
+        base_error(p->diags, &place, "'%s' is no family of outputs", name);
+    op->bad = true;
+}
+
 /* Each output has its stage, no tensor has two. */
 static void check_stages(lang_parser *p, lang_op_decl *op) {
     BASE_VEC(lang_symbol) seen = {0};
@@ -414,6 +439,7 @@ static void check_stages(lang_parser *p, lang_op_decl *op) {
         for (uint32_t j = 0; j < op->clauses.at[k].stage_count; j++) {
             const lang_stage_decl *s = &op->clauses.at[k].stages[j];
             base_place place = lang_place(p->source, s->pos);
+            check_member(p, op, s);
             for (size_t i = 0; i < seen.n; i++)
                 if (seen.at[i] == s->name) {
                     base_error(p->diags, &place, "'%s' is defined already", lang_name(p->lib, s->name));
@@ -491,7 +517,7 @@ static void parse_op(lang_parser *p) {
     if (op->name == 0)
         return;
     if (op->outputs.n == 0) {
-        lang_output_decl y = {lang_intern(p->lib, "Y", 1), 0, op->pos, {0, 0}};
+        lang_output_decl y = {lang_intern(p->lib, "Y", 1), 0, false, op->pos, {0, 0}};
         *BASE_PUSH(p->lib->arena, &op->outputs) = y;
     }
     if (!op->bad)

@@ -206,6 +206,9 @@ static const example families[] = {
      "14"},
     {"op f in X*:i8[N] Y[n<N] = sum[k<#X] (i32(X#k[n]) - X#k.zero)", "f i8[1]@0.5:3={10} i8[1]@0.5:4={10}", "13"},
     {"op f in X*:T[N]? Y[] = (sum:i32[k<#X] (i32(X#k[0]))) + #X", "f", "0"},
+    {"op f in X:T[N] -> Y*:T Y#k[n<N - k] = X[n + k]", "f i32[3]={1,2,3} >i32[3] >i32[2] >i32[1]", "1 2 3 | 2 3 | 3"},
+    {"op f in X:T[N] -> Y*:T Y#k[n<N] = X[n] * T(k)", "f i8[2]={1,2} >i8[2]", "0 0"},
+    {"op f in X:T[N] -> Z, Y* let A = 2 Y#k[n<N] = X[n] + k Z[n<N] = Y#1[n] * A", "f i64[1]={5} >i64 >i64 >i64", "12 | 5 | 6"},
 };
 
 static const example statics[] = {

@@ -51,6 +51,11 @@ static const struct {
     {"op f in X[N] -> ^1 Y[n<N] = X[n]", "expected the name of an output"},
     {"op f in X[N] -> Y, ^Y Y[n<N] = X[n]", "output 'Y' is stated twice"},
     {"op f in X[N] -> Y:^none Y[n<N] = X[n]", "there is no type 'none'"},
+    {"op f in X[N] -> Y*, ^Z Y#k[n<N] = X[n] Z[] = 1", "no output can follow 'Y'"},
+    {"op f in X[N] -> Y* ^Y[n<N] = X[n]", "'Y' is a family of outputs"},
+    {"op f in X[N] ^Y#k[n<N] = X[n]", "'Y' is no family of outputs"},
+    {"op f in X[N] -> Y* Y#^[n<N] = X[n]", "expected the name that stands for the number"},
+    {"op f in X[N] -> Y* rec t<N | ^Y#k[t] = X[t]", "a recurrence has no family of outputs"},
     /* clauses */
     {"op f in X[N] let ^1 = 2 Y[n<N] = X[n]", "expected the name of a static value"},
     {"op f in X[N] let a ^2 Y[n<N] = X[n]", "expected '='"},

@@ -1,7 +1,8 @@
 /* test_cases.c - every operator by its cases: src/ops/NAME.case says inputs, attributes and the outputs that an independent
  * runtime, a specification or arithmetic by hand gives. An operator without cases fails.
  *
- * Each case is computed by the program as instantiated, by the folded one and by the simplified one.
+ * Each case is computed by the program as instantiated, by the folded one, by the simplified one and element by element; what
+ * is wanted of floats must also lie within the bound that follows from the definition.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -75,6 +76,62 @@ static int run_program(base_arena *arena, const case_one *c, const lang_program 
     return faults;
 }
 
+/* The elements of each output one at a time, last first. */
+static int run_elements(base_arena *arena, const case_one *c, const lang_program *p, const char *what, base_diags *d) {
+    const ir_graph *g = &c->model->graphs.at[0];
+    lang_code *code = lang_compile(arena, p, LANG_EVAL_EXACT, d);
+    int faults = code == NULL;
+    for (uint32_t k = 0; k < g->outputs.n && code != NULL; k++) {
+        const ir_tensor *t = &g->tensors.at[g->outputs.at[k]];
+        uint64_t n = 0;
+        ir_shape_elements(&t->shape, &n);
+        uint64_t *order = BASE_NEWS(arena, uint64_t, (size_t)n + 1);
+        void *mixed = room_for(arena, t), *sorted = room_for(arena, t);
+        for (uint64_t i = 0; i < n; i++) {
+            order[i] = n - 1 - i;
+        }
+        if (lang_run_elements(code, arena, c->inputs, k, order, (size_t)n, mixed, NULL, NULL, d) != BASE_OK) {
+            report(d, what);
+            return faults + 1;
+        }
+        for (uint64_t i = 0; i < n; i++) {
+            base_store(t->type, sorted, order[i], base_load(t->type, mixed, i));
+        }
+        faults += compare(t, sorted, c->wanted[k], c->within[k], what);
+    }
+    return faults;
+}
+
+/* The bound must hold what another runtime computed: its own order, library and contraction. */
+static int run_bound(base_arena *arena, const case_one *c, const lang_program *p, const char *what, base_diags *d) {
+    const ir_graph *g = &c->model->graphs.at[0];
+    lang_code *code = lang_compile(arena, p, LANG_EVAL_BOUND, d);
+    lang_result results[CASE_MOST] = {0};
+    uint64_t n[CASE_MOST] = {0};
+    for (size_t k = 0; k < g->outputs.n; k++) {
+        const ir_tensor *t = &g->tensors.at[g->outputs.at[k]];
+        ir_shape_elements(&t->shape, &n[k]);
+        results[k].data = room_for(arena, t);
+        results[k].value = BASE_NEWS(arena, double, (size_t)n[k] + 1);
+        results[k].bound = BASE_NEWS(arena, double, (size_t)n[k] + 1);
+    }
+    if (code == NULL || lang_run(code, arena, c->inputs, results, d) != BASE_OK) {
+        report(d, what);
+        return 1;
+    }
+    int faults = 0;
+    for (size_t k = 0; k < g->outputs.n; k++) {
+        base_type type = g->tensors.at[g->outputs.at[k]].type;
+        for (uint64_t i = 0; i < n[k] && base_type_is_float(type); i++) {
+            double want = base_load(type, c->wanted[k], i).f, value = results[k].value[i], bound = results[k].bound[i];
+            if (isfinite(want) && !(fabs(value - want) <= bound) && faults++ == 0) {
+                print_error("%s: element %llu is %.9g within %.3g, not %.9g\n", what, (unsigned long long)i, value, bound, want);
+            }
+        }
+    }
+    return faults;
+}
+
 static int run_case(base_arena *arena, ops_registry *registry, const case_one *c) {
     base_diags d = {.arena = arena};
     const ir_graph *g = &c->model->graphs.at[0];
@@ -89,7 +146,9 @@ static int run_case(base_arena *arena, ops_registry *registry, const case_one *c
     const lang_program *folded = lang_fold(arena, raw, LIMIT);
     const lang_program *simple = lang_simplify(arena, folded);
     return run_program(arena, c, raw, what, &d) + run_program(arena, c, folded, base_printf(arena, "%s, folded", what), &d) +
-           run_program(arena, c, simple, base_printf(arena, "%s, simplified", what), &d);
+           run_program(arena, c, simple, base_printf(arena, "%s, simplified", what), &d) +
+           run_elements(arena, c, raw, base_printf(arena, "%s, by elements", what), &d) +
+           run_bound(arena, c, raw, base_printf(arena, "%s, bound", what), &d);
 }
 
 static const char *read_text(base_arena *arena, const char *op) {

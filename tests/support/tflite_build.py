@@ -136,6 +136,13 @@ def operator(word, attrs, inputs):
                 mask |= 1 << k
         o.shrinkAxisMask = mask
         inputs = inputs + [constant_list(attrs['begin']), constant_list(end), constant_list(attrs['strides'])]
+    elif word == 'split':
+        o, name = new('Split'), 'SPLIT'
+        o.numSplits = len(attrs['sizes'])
+        inputs = [Tensor('i32', [], np.array(attrs['axis'], np.int32), constant=True)] + inputs
+    elif word == 'unpack':
+        o, name = new('Unpack'), 'UNPACK'
+        o.axis, o.num = attrs['axis'], x.shape[attrs['axis']]
     elif word in ACTIVE:
         o, name = new(ACTIVE[word]), word.upper()
         if word == 'concatenation':

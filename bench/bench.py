@@ -1,0 +1,296 @@
+"""make bench: what Burin costs and what its code costs, beside the bars and the peers, in one table. Measures; asserts nothing.
+
+  bench.py [--profile] [--seconds S] [--only compiler|host|cortexm]
+
+Environment: BURIN (the command), BURIN_SHARED (the corpora and tools), ORACLES (the folder of the independent runtimes), CC.
+Writes build/bench.json. --profile adds a table for each network: time and instructions of every operator.
+What is missing (corpora, LiteRT, an Arm compiler, qemu) is said, and its rows are left out.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests/support"))
+import board  # noqa: E402
+
+BURIN = pathlib.Path(os.environ.get("BURIN", ROOT / "build/release/burin")).resolve()
+SHARED = pathlib.Path(os.environ.get("BURIN_SHARED", ROOT.parent / "shared")).resolve()
+ORACLES = pathlib.Path(os.environ.get("ORACLES", ROOT / ".oracles"))
+CC = os.environ.get("CC", "gcc").split()
+WORK = ROOT / "build/bench"
+
+# Name, model under corpus/tflite/real/mlperf_tiny; bar: times faster than LiteRT's reference kernels; TFLM's reference kernels on a
+# Cortex-M4 (recorded, gcc 12.2 -O2, the same qemu): instructions, flash, static RAM and stack (None: not recorded).
+NETS = [
+    ("KWS", "kws_int8", 4.0, 43_112_280, 95_016, 22_916),
+    ("VWW", "vww96_int8", 4.0, 100_481_880, 374_368, 100_804),
+    ("IC", "ic_resnet8_int8", 4.0, 107_490_000, 143_992, 55_092),
+    ("AD", "ad_toycar_int8_intio", 1.5, 1_953_920, 297_016, 2_676),
+]
+VWW_EVALUATED_MS, VWW_COMPILED_MS, START_MS, MEGA_OPS = 300, 200, 5, 300
+
+
+class Table:
+    """Rows of text, columns aligned, printed at once so that each section shows whole."""
+
+    def __init__(self, title, heads):
+        self.title, self.rows = title, [heads]
+
+    def add(self, *cells):
+        self.rows.append([str(c) for c in cells])
+
+    def show(self):
+        widths = [max(len(r[k]) for r in self.rows) for k in range(len(self.rows[0]))]
+        print(f"\n{self.title}")
+        for n, row in enumerate(self.rows):
+            print("  " + "  ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths))).rstrip())
+            if n == 0:
+                print("  " + "  ".join("-" * w for w in widths))
+        sys.stdout.flush()
+
+
+def skip(why):
+    print(f"\nskipped: {why}", flush=True)
+
+
+def verdict(met):
+    return "met" if met else "MISSED"
+
+
+def us(v):
+    return f"{v:,.1f}" if v < 100 else f"{v:,.0f}"
+
+
+def must(command, **options):
+    done = subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, **options)
+    if done.returncode:
+        sys.exit(f"bench: {' '.join(map(str, command))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def cost(command, times):
+    """-> (wall ms, CPU ms) of each run of a command, its start and end included; sorted lists."""
+    command, wall, cpu = [str(c) for c in command], [], []
+    null = os.open(os.devnull, os.O_RDWR)
+    for _ in range(times):
+        begin = time.monotonic()
+        pid = os.posix_spawn(command[0], command, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, n) for n in range(3)])
+        _, status, used = os.wait4(pid, 0)
+        wall.append(1e3 * (time.monotonic() - begin))
+        cpu.append(1e3 * (used.ru_utime + used.ru_stime))
+        if status:
+            sys.exit(f"bench: {' '.join(command)}: status {status}")
+    os.close(null)
+    return sorted(wall), sorted(cpu)
+
+
+def machine():
+    cpu, flags = platform.machine(), ""
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text()
+        cpu = re.search(r"^model name\s*: (.*)$", text, re.M)[1]
+        flags = re.search(r"^flags\s*: (.*)$", text, re.M)[1]
+    except (OSError, TypeError):
+        pass
+    wanted = ("sse4_2", "avx2", "fma", "avx512f", "avx512bw", "avx512_vnni", "avx_vnni", "amx_int8", "asimddp")
+    return {
+        "cpu": cpu, "cores": os.cpu_count(), "features": [f for f in wanted if f in flags.split()],
+        "compiler": must([*CC, "--version"]).splitlines()[0], "load": os.getloadavg()[0],
+        "date": datetime.date.today().isoformat(), "burin": must([BURIN, "--version"]).strip(),
+    }
+
+
+def model_of(file):
+    return SHARED / f"corpus/tflite/real/mlperf_tiny/{file}.tflite"
+
+
+def golden_of(file, what):
+    return SHARED / f"corpus/tflite/golden_tflm/real/mlperf_tiny/{file}/{what}_0.bin"
+
+
+def digits_case():
+    """Inputs and outputs of the demo's network, by the evaluator: (given, wanted) files."""
+    folder = WORK / "digits-case"
+    folder.mkdir(parents=True, exist_ok=True)
+    info = json.loads(must([BURIN, "run", ROOT / "demo/digits.tflite", "--json"]))
+    element = {"i8": 1, "u8": 1}[info["inputs"][0]["type"]]
+    count = element
+    for extent in info["inputs"][0]["shape"]:
+        count *= extent
+    state, data = 12345, bytearray()
+    for _ in range(count):
+        state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
+        data.append(state >> 24)
+    (folder / "input_0.bin").write_bytes(data)
+    must([BURIN, "run", ROOT / "demo/digits.tflite", "--input", folder / "input_0.bin", "--output-dir", folder, "--output-format", "raw",
+          "--force"])
+    return folder / "input_0.bin", folder / "output_0.bin"
+
+
+# ---------------------------------------------------------------- the compiler itself
+
+
+def operations_a_second():
+    library = next((p for p in (ROOT / "build/release").glob("libburin*.a")), None)
+    if not library:
+        skip(f"no static library beside {BURIN}: scalar operations a second are not measured")
+        return None
+    program = WORK / "bench_eval"
+    must([*CC, "-std=c11", "-O2", "-D_POSIX_C_SOURCE=200809L", "-I", ROOT / "src", ROOT / "bench/bench_eval.c", library, "-o", program,
+          "-lm", "-lpthread"])
+    return float(re.findall(r"([0-9.]+) Mop/s", must([program]))[-1])
+
+
+def compiler(result):
+    table = Table("The command (milliseconds; CPU of the process from start to end, best of several; start-up: wall, median of 50)",
+                  ["what", "bar", "ours", "median", "wall", "bar/ours", ""])
+    for words in (["--version"], ["targets"]):
+        wall, cpu = cost([BURIN, *words], 50)
+        middle = statistics.median(wall)
+        result[f"start {words[0]}"] = {"bar_ms": START_MS, "wall_median_ms": middle, "wall_min_ms": wall[0], "cpu_min_ms": cpu[0]}
+        table.add(f"burin {words[0]}", START_MS, f"{middle:.2f}", f"{middle:.2f}", f"{wall[0]:.2f}", f"{START_MS / middle:.1f}",
+                  verdict(middle <= START_MS))
+    model = model_of("vww96_int8")
+    if model.exists():
+        out = WORK / "vww-compiled"
+        for what, bar, command in (
+            ("VWW evaluated (burin run)", VWW_EVALUATED_MS, [BURIN, "run", model, "--provider", "reference", "--quiet"]),
+            ("VWW compiled, --no-check", VWW_COMPILED_MS, [BURIN, "compile", model, "-o", out, "--no-check", "--force", "--quiet"]),
+        ):
+            wall, cpu = cost(command, 9)
+            result[what] = {"bar_ms": bar, "cpu_min_ms": cpu[0], "cpu_median_ms": statistics.median(cpu), "wall_min_ms": wall[0]}
+            table.add(what, bar, f"{cpu[0]:.1f}", f"{statistics.median(cpu):.1f}", f"{wall[0]:.1f}", f"{bar / cpu[0]:.1f}", verdict(cpu[0] <= bar))
+    else:
+        skip(f"no {model}: VWW is not evaluated or compiled")
+    table.show()
+    speed = operations_a_second()
+    if speed:
+        result["evaluator_mega_operations"] = {"bar": MEGA_OPS, "ours": speed}
+        table = Table("The evaluator on VWW's layers, one core (million scalar operations a second)", ["what", "bar", "ours", "ours/bar", ""])
+        table.add("bench_eval", MEGA_OPS, f"{speed:.0f}", f"{speed / MEGA_OPS:.1f}", verdict(speed >= MEGA_OPS))
+        table.show()
+
+
+# ---------------------------------------------------------------- the host
+
+
+def library_of(name, model):
+    """Emits, builds, and gives the shared library and the plan."""
+    module = WORK / f"host-{name.lower()}"
+    must([BURIN, "compile", model, "-o", module, "--prefix", "P", "--device", "host", "--no-check", "--force", "--quiet"])
+    library = module / "net.so"
+    must([*CC, "-std=c11", "-O3", "-march=native", "-fPIC", "-shared", "-fvisibility=hidden", "-D_POSIX_C_SOURCE=200809L", "-I", module,
+          ROOT / "bench/host_net.c", *sorted(module.glob("*.c")), "-o", library, "-lm"])
+    return library, json.loads((module / "P_plan.json").read_text())
+
+
+def host(result, nets, options):
+    python = ORACLES / "bin/python"
+    if not python.exists():
+        skip(f"no LiteRT in {ORACLES} (scripts/setup check-all makes it, ORACLES names another folder): the host's peers are left out")
+        python = pathlib.Path(sys.executable)
+    wanted, plans = [], {}
+    for name, model, given, golden, *_ in nets:
+        library, plans[name] = library_of(name, model)
+        wanted.append({"name": name, "library": str(library), "model": str(model), "given": str(given), "wanted": str(golden),
+                       "seconds": options.seconds, "profile": options.profile})
+    done = subprocess.run([python, ROOT / "bench/nets.py"], input=json.dumps(wanted), capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"bench: nets.py: exit {done.returncode}\n{done.stderr[-2000:]}")
+    table = Table("Host, one thread, --device host, gcc -O3 -march=native (microseconds CPU an inference; peers alternate with ours)",
+                  ["net", "min", "q1", "median", "q3", "outputs", "LiteRT ref", "ref/ours", "bar", "", "built-in", "/ours", "XNNPACK", "/ours"])
+    bars = {n[0]: n[4] for n in nets}
+    for row in json.loads(done.stdout):
+        name, ours = row["name"], row["us"]["ours"]
+        cells = [name, us(ours["min"]), us(ours["q1"]), us(ours["median"]), us(ours["q3"]), "exact" if row["exact"] else "DIFFER"]
+        row["bar"], row["ratio"] = bars[name], {}
+        for peer in ("litert_reference", "litert_builtin", "litert_xnnpack"):
+            if peer in row["us"]:
+                ratio = row["ratio"][peer] = row["us"][peer]["min"] / ours["min"]
+                cells += [us(row["us"][peer]["min"]), f"{ratio:.2f}"]
+            else:
+                cells += ["-", "-"]
+            if peer == "litert_reference":
+                bar = bars[name]
+                cells += [f"{bar:g}" if bar else "-", verdict(ratio >= bar) if bar and peer in row["us"] else ""]
+        row["steps"] = [{"op": k["op"], "macs": k["macs"]} for k in plans[name]["kernels"]]
+        result[name] = row
+        table.add(*cells)
+    table.show()
+
+
+# ---------------------------------------------------------------- Cortex-M4
+
+
+def cortexm(result, nets, options):
+    why = board.missing(SHARED)
+    if why:
+        skip(f"{why}: nothing is measured on Cortex-M")
+        return
+    table = Table("Cortex-M4 in qemu, --device cortex-m4, arm-none-eabi-gcc -O2, plain C (peer: TFLM's reference kernels, as recorded, which are "
+                  "the bar)", ["net", "instructions", "TFLM ref", "ref/ours", "", "outputs", "flash", "TFLM", "RAM", "stack", "TFLM RAM+stack"])
+    for name, model, given, golden, _, bar, flash, ram in nets:
+        got = board.measure(BURIN, SHARED, model, given.read_bytes(), golden.read_bytes(), steps=options.profile)
+        result[name] = {**got, "bar_instructions": bar, "tflm_flash": flash, "tflm_ram": ram}
+        number = "{:,}".format
+        table.add(name, number(got["instructions"]), number(bar) if bar else "-", f"{bar / got['instructions']:.1f}" if bar else "-",
+                  verdict(got["exact"] and got["instructions"] < bar) if bar else "", "exact" if got["exact"] else "DIFFER",
+                  number(got["flash"]), number(flash) if flash else "-", number(got["ram"]), number(got["stack"]), number(ram) if ram else "-")
+    table.show()
+
+
+def profiles(result, nets):
+    for name, model, *_ in nets:
+        row, arm = result["host"].get(name), result["cortex_m4"].get(name, {})
+        if not row:
+            continue
+        table = Table(f"{name}: operators", ["step", "operator", "MACs", "host us", "share", "ns/MAC", "M4 instructions", "share", "insn/MAC"])
+        ns, insns = row["step_ns"], arm.get("steps") or []
+        for k, step in enumerate(row["steps"][: len(ns)]):
+            macs, i = step["macs"], insns[k] if k < len(insns) else 0
+            table.add(k, step["op"], f"{macs:,}", f"{ns[k] / 1e3:.2f}", f"{100 * ns[k] / sum(ns):.0f} %", f"{ns[k] / macs:.3f}" if macs else "-",
+                      f"{i:,}" if i else "-", f"{100 * i / sum(insns):.0f} %" if i else "-", f"{i / macs:.2f}" if i and macs else "-")
+        table.show()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--profile", action="store_true", help="also a table of each network's operators")
+    parser.add_argument("--seconds", type=float, default=6, help="how long each network alternates with its peers on the host")
+    parser.add_argument("--only", choices=("compiler", "host", "cortexm"))
+    options = parser.parse_args()
+    if not BURIN.exists():
+        sys.exit(f"bench: no {BURIN}: run make first")
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    result = {"machine": machine(), "command": {}, "host": {}, "cortex_m4": {}}
+    m = result["machine"]
+    print(f"{m['burin']} on {m['cpu']}, {m['cores']} cores, {' '.join(m['features'])}; {m['compiler']}; load {m['load']:.1f}; {m['date']}", flush=True)
+    nets = [(name, model_of(file), golden_of(file, "input"), golden_of(file, "output"), *rest) for name, file, *rest in NETS]
+    if not all(p.exists() for n in nets for p in n[1:4]):
+        skip(f"no models and goldens in {SHARED}/corpus (BURIN_SHARED): KWS, VWW, IC and AD are left out")
+        nets = []
+    nets.append(("digits", ROOT / "demo/digits.tflite", *digits_case(), None, None, None, None))
+    if options.only in (None, "compiler"):
+        compiler(result["command"])
+    if options.only in (None, "host"):
+        host(result["host"], nets, options)
+    if options.only in (None, "cortexm"):
+        cortexm(result["cortex_m4"], nets, options)
+    if options.profile:
+        profiles(result, nets)
+    (ROOT / "build/bench.json").write_text(json.dumps(result, indent=1) + "\n")
+    print("\nwritten: build/bench.json")
+
+
+main()

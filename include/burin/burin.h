@@ -67,7 +67,8 @@ BURIN_API void burin_diagnostics_clear(burin_context *context);
 
 /* ---- models ---- */
 typedef struct burin_model burin_model;
-/* The format is told by the content. The file stays mapped; it must not change while the model is in use. */
+/* The format is told by the content. The file stays mapped; it must not change while the model is in use.
+ * Operators that are not supported do not prevent loading: burin_inspect shows them, whatever else takes the model is REFUSED. */
 BURIN_API burin_status burin_load(burin_context *context, const char *path, burin_model **model);
 /* bytes are borrowed. name is used in messages and for default prefixes. */
 BURIN_API burin_status burin_load_memory(burin_context *context, const char *name, const void *bytes, size_t size, burin_model **model);

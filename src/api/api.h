@@ -19,13 +19,14 @@ struct burin_model {
     burin_context *context;
     const char *file;
     base_bytes bytes;
-    ir_model *ir; /* as read; never changed */
+    ir_model *ir;     /* as read; never changed */
+    bool unsupported; /* ir has operators that only inspect can take: api_copy says which */
 };
 
 /* Runs body under the context's guard: out of memory becomes BURIN_NO_MEMORY. */
 burin_status api_guarded(burin_context *c, base_status (*body)(burin_context *c, void *arguments), void *arguments);
 
-/* A fresh copy of the model's graph, for passes to change. */
+/* A fresh copy of the model's graph, for passes to change. Refuses a model with operators that are not supported, all listed. */
 base_status api_copy(const burin_model *m, ir_model **out);
 
 /* Options resolved to what the rooms take. Usage errors name the nearest. */

@@ -13,6 +13,24 @@ typedef struct load_call {
     burin_model *model;
 } load_call;
 
+/* What is refused only for its operators is loaded all the same, for inspect; its diagnostics are taken back until a call needs
+ * the whole model. */
+static base_status read_model(burin_context *c, burin_model *m) {
+    const size_t n = c->diags.list.n, errors = c->diags.errors, warnings = c->diags.warnings, dropped = c->diags.dropped;
+    base_status status = formats_read(c->arena, m->file, m->bytes, NULL, &m->ir, &c->diags);
+    base_diags again = {.arena = c->arena};
+    const formats_options lenient = {.keep_unsupported = true};
+    if (status == BASE_REFUSED && formats_read(c->arena, m->file, m->bytes, &lenient, &m->ir, &again) == BASE_OK) {
+        m->unsupported = true;
+        c->diags.list.n = n;
+        c->diags.errors = errors;
+        c->diags.warnings = warnings;
+        c->diags.dropped = dropped;
+        status = BASE_OK;
+    }
+    return status;
+}
+
 static base_status load(burin_context *c, void *arguments) {
     load_call *call = arguments;
     burin_model *m = BASE_NEW(c->arena, burin_model);
@@ -22,7 +40,7 @@ static base_status load(burin_context *c, void *arguments) {
     m->file = base_strdup(c->arena, call->name);
     m->bytes = (base_bytes){.at = file.at, .size = file.size};
     if (status == BASE_OK) {
-        status = formats_read(c->arena, m->file, m->bytes, NULL, &m->ir, &c->diags);
+        status = read_model(c, m);
     }
     call->model = status == BASE_OK ? m : NULL;
     return status;

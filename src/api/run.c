@@ -121,6 +121,10 @@ static base_status run(burin_context *c, void *arguments) {
     const ir_graph *g = &call->m->ir->graphs.at[0];
     api_resolved o;
     base_status status = api_resolve(c, call->m, call->options, &o);
+    if (status == BASE_OK && call->m->unsupported) {
+        ir_model *refused;
+        status = api_copy(call->m, &refused);
+    }
     if (status == BASE_OK) {
         status = check_inputs(c, call);
     }

@@ -10,6 +10,9 @@
 
 typedef struct formats_options {
     const char *format; /* the format's name; NULL: told by the content */
+    /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that no
+     * operator has ("custom Detect"); what else is not supported is still refused. */
+    bool keep_unsupported;
 } formats_options;
 
 typedef struct formats_interface {

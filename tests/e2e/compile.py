@@ -161,14 +161,18 @@ assert "cannot write" in done.stderr and digest("out") == before, done.stderr
 burin("compile", "dense.tflite", "-o", "fresh", "--no-check", status=1, preexec_fn=small_disk)
 assert not os.path.exists("fresh")
 
-# ---- what is unsupported is named, with its place ----
+# ---- what is unsupported is named, with its place; inspect shows it, in the graph, and is no error ----
 pathlib.Path("custom.tflite").write_bytes(made.dense("CUSTOM", "Detect"))
 pathlib.Path("table.tflite").write_bytes(made.dense("HASHTABLE"))
 for name, word in (("custom", "Detect"), ("table", "HASHTABLE")):
     done = burin("compile", f"{name}.tflite", "-o", name, status=1)
     assert word in done.stderr and "subgraph[0]/operator[0]" in done.stderr, done.stderr
     assert not os.path.exists(name)
-    assert word in burin("inspect", f"{name}.tflite", status=1).stderr
+    assert burin("run", f"{name}.tflite", status=1).stderr.splitlines()[-1] == done.stderr.splitlines()[-1]
+    text = burin("inspect", f"{name}.tflite").stdout
+    assert word in text and "UNSUPPORTED" in text and "1 of 1 operators unsupported" in text, text
+    operators = json.loads(burin("inspect", f"{name}.tflite", "--json").stdout)["operators"]
+    assert [o["supported"] for o in operators] == [False] and operators[0]["why"] and operators[0]["source"] == word
 
 # scales that make every sum saturate (0.5 * 0.25 / 1e-6 > 65536) are damage; a little less is allowed
 pathlib.Path("scale.tflite").write_bytes(made.dense(y_scale=1e-6))

@@ -172,7 +172,13 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     if (wire_fb_failed(&r->fb)) {
         return;
     }
-    if (!word) {
+    if (!word && r->keep_unsupported) {
+        const char *kind = code == TFLITE_OP_CUSTOM ? "custom" : "tflite";
+        ir_node *node = ir_node_add(r->m, r->g, base_printf(r->arena, "%s %s", kind, path->note), op.inputs, op.input_count,
+                                    op.outputs, op.output_count, (uint32_t)path->index);
+        node->source_name = path->note;
+        node->byte = table->at;
+    } else if (!word) {
         note_unsupported(r, path, table, code, custom);
     } else if (check_counts(&op) && read_options(&op) && tensors_are_supported(&op)) {
         make_node(&op, (uint32_t)path->index);

@@ -20,6 +20,7 @@ typedef struct tflite_reader {
     const char *file;
     base_bytes bytes;
     base_diags *d;
+    bool keep_unsupported; /* of formats_options */
     wire_fb fb;
     ir_model *m;
     ir_graph *g;

@@ -185,8 +185,8 @@ static void read_model(tflite_reader *r) {
 
 static base_status read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
                         ir_model **out, base_diags *d) {
-    (void)options;
     tflite_reader r = {.arena = arena, .file = formats_base_name(file), .bytes = bytes, .d = d};
+    r.keep_unsupported = options && options->keep_unsupported;
     r.m = ir_model_new(arena, "tflite", r.file);
     r.group_of = base_map_new(arena);
     *out = NULL;

@@ -65,7 +65,8 @@ static bool find_accumulated(c_tile *t) {
     if (u->uses[sum] != 1) {
         return false;
     }
-    for (lang_ref r = sum + 1; r < u->p->nodes.n; r++) {
+    /* Floats: a bias in front of the sum would be rounded with each of its terms, beyond the bound of the definition. */
+    for (lang_ref r = sum + 1; r < u->p->nodes.n && !base_type_is_float(t->type); r++) {
         const lang_node *n = lang_at(u->p, r);
         if (u->uses[r] == 0 || n->kind != LANG_WORD_ || n->code != LANG_ADD) {
             continue;
@@ -383,16 +384,7 @@ static bool pack(c_tile *t) {
     t->is_unsigned = !real && !fits;
     t->weights = c_argument_data(u, c_data_add(u->m, type, packed, count));
     t->start = UINT32_MAX;
-    if (real && t->bias != IR_NONE) {
-        const lang_tensor *bias_tensor = &u->p->tensors.at[t->bias];
-        uint8_t *values = BASE_NEWS(u->arena, uint8_t, (size_t)(tiles * t->nr * 8));
-        for (int64_t n = 0; n < t->N; n++) {
-            base_store(t->type, values, (uint64_t)n,
-                       base_load(bias_tensor->type, bias_tensor->data,
-                                 (uint64_t)(t->bias_form.constant + n * coefficient(&t->bias_form, t->n))));
-        }
-        t->start = c_argument_data(u, c_data_add(u->m, t->type, values, (uint64_t)(tiles * t->nr)));
-    } else if (!real && (t->bias != IR_NONE || hoist)) {
+    if (!real && (t->bias != IR_NONE || hoist)) {
         uint8_t *values = BASE_NEWS(u->arena, uint8_t, (size_t)(tiles * t->nr * 8));
         for (int64_t n = 0; n < tiles * t->nr; n++) {
             base_store(t->type, values, (uint64_t)n, (base_value){.i = start[n]});

@@ -16,6 +16,10 @@ typedef struct c_helpers c_helpers;
 c_helpers *c_helpers_new(base_arena *arena, const char *prefix);
 /* The prefixed name of a helper, which is then part of the module together with what it calls. Asserts that it exists. */
 const char *c_helper(c_helpers *h, const char *name);
+/* The prefixed name of a helper that is made here: text is its definition, `$` the prefix. The first text of a name stands. */
+const char *c_helper_made(c_helpers *h, const char *name, const char *text);
+/* Some made helper may use the vector intrinsics of the host. */
+bool c_helpers_use_vectors(const c_helpers *h);
 void c_helpers_put(base_text *out, const c_helpers *h);
 /* Appends text with every `$` replaced by the prefix. */
 void c_put_prefixed(base_text *out, const char *prefix, const char *text);
@@ -217,6 +221,10 @@ bool c_value_with_fill(c_unit *u, lang_ref e, lang_ref read, base_value *v,
 /* ---- register tiles (emit_contract.c) ---- */
 /* false: this stage does not fit the template; nothing was emitted, the nest is. */
 bool c_emit_contract(c_unit *u, const plan_schedule *x);
+
+/* Names of helpers for inner loops of a tile (emit_vector.c). */
+const char *c_helper_dot(c_unit *u, uint32_t mr, uint32_t nr);
+const char *c_helper_mac(c_unit *u, uint32_t nr);
 
 /* ---- files (emit_module.c, emit_test.c) ---- */
 void c_put_header(base_text *out, c_module *m);

@@ -47,8 +47,10 @@ typedef struct c_tile {
     uint32_t weights, start;           /* arguments; start: UINT32_MAX where the accumulators start at 0 */
     int64_t outer_step[LANG_MAX_VARS]; /* of the packed factor by output variables other than n */
     bool scalar;                       /* accumulators are scalars; else arrays, in loops that compilers vectorise */
-    uint32_t mr_now;                   /* points of the tile at hand */
-    bool edge;                         /* the tile at hand needs the checks of m */
+    bool dot;        /* points are gathered as 16-bit lines first, products summed in pairs of the reduction */
+    int64_t line;    /* elements of a line: K, made even */
+    uint32_t mr_now; /* points of the tile at hand */
+    bool edge;       /* the tile at hand needs the checks of m */
 } c_tile;
 
 static int64_t coefficient(const lang_affine *a, uint32_t var) {
@@ -216,6 +218,14 @@ static bool find_variables(c_tile *t) {
     if (t->nr > t->N) {
         t->nr = (uint32_t)t->N;
     }
+    if (coefficient(&t->a, t->n) != 0) {
+        /* lanes beyond the last channel would read past A: a divisor, or loops to a variable end */
+        uint32_t d = t->nr;
+        while (t->N % d != 0) {
+            d--;
+        }
+        t->nr = t->scalar || 2 * d >= t->nr ? d : t->nr;
+    }
     return t->mr <= MAX_TILE && t->nr <= 4 * MAX_TILE;
 }
 
@@ -321,9 +331,9 @@ static int64_t b_of_outer(const c_tile *t, int64_t row, int64_t rows) {
 }
 
 /* Sets weights and start; decides whether the arithmetic is unsigned. */
-static bool pack(c_tile *t) {
+static bool pack_as(c_tile *t, bool *retry) {
     c_unit *u = t->u;
-    int64_t tiles = (t->N + t->nr - 1) / t->nr, rows = tiles * t->K, outer;
+    int64_t depth = t->dot ? t->line : t->K, tiles = (t->N + t->nr - 1) / t->nr, rows = tiles * depth, outer;
     const lang_tensor *b = &u->p->tensors.at[lang_at(u->p, t->roles.b.read)->index];
     int64_t addend = t->roles.b.addend == 0 ? 0 : lang_at(u->p, t->roles.b.addend)->value.i;
     if (!find_outer_steps(t, rows, &outer)) {
@@ -331,7 +341,7 @@ static bool pack(c_tile *t) {
     }
     base_type type = pack_type(t, addend);
     bool real = base_type_is_float(t->type),
-         hoist = t->x->hoist_zero && t->addend != 0 && t->check_count == 0 && outer == 1;
+         hoist = t->x->hoist_zero && t->addend != 0 && t->check_count == 0 && outer == 1 && !t->dot;
     uint64_t count = (uint64_t)(outer * rows) * t->nr, size;
     if (!base_type_bytes(type, count, &size)) {
         return false;
@@ -356,7 +366,9 @@ static bool pack(c_tile *t) {
             int64_t sum = 0;
             for (int64_t k = 0; k < t->K; k++) {
                 int64_t element = t->b.constant + b_of_outer(t, o, rows) + n * coefficient(&t->b, t->n) + b_of_k(t, k);
-                uint64_t to = (uint64_t)(((o * tiles + n / t->nr) * t->K + k) * t->nr + n % t->nr);
+                int64_t row = (o * tiles + n / t->nr) * depth;
+                uint64_t to = (uint64_t)(t->dot ? (row + k - k % 2) * t->nr + n % t->nr * 2 + k % 2
+                                                : (row + k) * t->nr + n % t->nr);
                 if (real) {
                     base_store(type, packed, to, (base_value){.f = base_load(b->type, b->data, (uint64_t)element).f});
                     continue;
@@ -382,6 +394,10 @@ static bool pack(c_tile *t) {
         }
     }
     t->is_unsigned = !real && !fits;
+    *retry = t->dot && (t->is_unsigned || type != BASE_I8);
+    if (*retry) {
+        return false;
+    }
     t->weights = c_argument_data(u, c_data_add(u->m, type, packed, count));
     t->start = UINT32_MAX;
     if (!real && (t->bias != IR_NONE || hoist)) {
@@ -395,6 +411,40 @@ static bool pack(c_tile *t) {
         t->addend = 0;
     }
     return true;
+}
+
+/* Values of A with its addend fit 16 bits, and the loops allow lines: points, then channels, innermost. */
+static bool may_gather(const c_tile *t) {
+    c_unit *u = t->u;
+    bool narrow = t->a_type == BASE_I8 || t->a_type == BASE_U8;
+    uint32_t last = NO_VAR, before = NO_VAR;
+    for (uint32_t k = 0; k < t->x->order_count; k++) {
+        if ((u->zero_vars >> t->x->order[k] & 1) == 0) {
+            before = last;
+            last = t->x->order[k];
+        }
+    }
+    return !t->scalar && coefficient(&t->a, t->n) == 0 && t->type == BASE_I32 && narrow && last == t->n &&
+           (t->m == NO_VAR || before == t->m) && t->addend >= -1024 && t->addend <= 1024 && t->line * t->mr <= 32768;
+}
+
+static bool pack(c_tile *t) {
+    bool retry = false;
+    uint32_t nr = t->nr;
+    t->line = (t->K + 1) / 2 * 2;
+    t->dot = may_gather(t);
+    if (t->dot) {
+        t->nr = (t->nr + 7) / 8 * 8;
+    }
+    if (pack_as(t, &retry)) {
+        return true;
+    }
+    if (!retry) {
+        return false;
+    }
+    t->dot = false;
+    t->nr = nr;
+    return pack_as(t, &retry);
 }
 
 /* ---- the tile ---- */
@@ -493,6 +543,9 @@ static const char *w_element(c_tile *t, const char *index) {
 }
 
 static const char *accumulator(c_tile *t, uint32_t i, uint32_t j) {
+    if (t->dot) {
+        return base_printf(t->u->arena, "c[%" PRIu32 " + j]", i * t->nr);
+    }
     return t->scalar ? base_printf(t->u->arena, "c%" PRIu32 "_%" PRIu32, i, j)
                      : base_printf(t->u->arena, "c%" PRIu32 "[j]", i);
 }
@@ -502,12 +555,29 @@ static void products(c_tile *t, uint32_t mr, const char *a, const char *w) {
     c_unit *u = t->u;
     int64_t step = t->m == NO_VAR ? 0 : coefficient(&t->a, t->m), channel = coefficient(&t->a, t->n);
     const char *ctype = accumulator_type(t);
+    bool mac = t->per_channel && !t->scalar && !t->is_unsigned && t->type == BASE_I32 && t->a_type == BASE_I8 &&
+               channel == 1 && u->arguments.at[t->weights].type == BASE_I8 && t->N % t->nr == 0 && t->nr % 8 == 0;
+    if (mac) {
+        const char *x = c_argument_name(u, c_argument_of(u, lang_at(u->p, t->roles.a.read)->index));
+        for (uint32_t i = 0; i < mr; i++) {
+            c_line(u->scope, "%s(%s + (%s), %" PRId64 ", %s + (%s), c%" PRIu32 ");", c_helper_mac(u, t->nr), x,
+                   plus(t, a, step * i), t->addend, c_argument_name(u, t->weights), w, i);
+        }
+        return;
+    }
     c_block_open(u, false, "%s", "");
     for (uint32_t i = 0; i < mr && !t->per_channel; i++) {
         c_line(u->scope, "const %s s%" PRIu32 " = %s;", ctype, i, a_element(t, plus(t, a, step * i)));
     }
     if (!t->scalar) {
-        c_block_open(u, false, "for (int32_t j = 0; j < %" PRIu32 "; j++)", t->nr);
+        const char *end = base_printf(u->arena, "%" PRIu32, t->nr);
+        if (t->per_channel && t->N % t->nr != 0) {
+            end = c_local(u, u->scope, "int32_t",
+                          base_printf(u->arena, "%s(%s, %" PRId64 " - %s)", c_helper(u->m->helpers, "min_i32"), end,
+                                      t->N, u->var_text[t->n]))
+                      .text;
+        }
+        c_block_open(u, false, "for (int32_t j = 0; j < %s; j++)", end);
         c_line(u->scope, "const %s b = %s;", ctype, w_element(t, base_printf(u->arena, "%s + j", w)));
         for (uint32_t i = 0; i < mr; i++) {
             const char *s = t->per_channel ? a_element(t, scaled(t, plus(t, a, step * i), "j", channel))
@@ -628,20 +698,116 @@ static void finish(c_tile *t, uint32_t mr) {
     }
 }
 
+/* ---- lines ---- */
+
+/* Copies what the loops k .. of the runs reach into the line that starts at element `to` of q. */
+static void copy_runs(c_tile *t, const c_run *run, uint32_t n, uint32_t k, const char *a, const char *to) {
+    c_unit *u = t->u;
+    if (k == n) {
+        c_line(u->scope, "q[%s] = (int16_t)(%s);", to, a_element(t, a));
+        return;
+    }
+    const c_run *r = &run[k];
+    const char *name = c_name(u, 'k');
+    const char *high = r->high != NULL ? r->high : base_printf(u->arena, "%" PRId64, r->extent);
+    c_block_open(u, false, "for (int32_t %s = %s; %s < %s; %s++)", name, r->low != NULL ? r->low : "0", name, high,
+                 name);
+    const char *a_text = scaled(t, a, name, r->a_step), *to_text = scaled(t, to, name, r->b_step);
+    if (k + 1 < n) {
+        a_text = c_local(u, u->scope, "int32_t", a_text).text;
+        to_text = c_local(u, u->scope, "int32_t", to_text).text;
+    }
+    copy_runs(t, run, n, k + 1, a_text, to_text);
+    c_block_close(u, "");
+}
+
+static void copy_line(c_tile *t, const char *to, bool edge) {
+    c_unit *u = t->u;
+    c_run run[MAX_K];
+    lang_affine base = t->a;
+    for (uint32_t k = u->stage->rank; k < LANG_MAX_VARS; k++) {
+        base.vars &= ~(UINT64_C(1) << k);
+    }
+    uint32_t n = runs_of(t, edge, run);
+    const char *a = c_local(u, u->scope, "int32_t", c_affine_text(u, &base, false).text).text;
+    copy_runs(t, run, n, 0, a, to);
+}
+
+/* q: the elements of mr points in the order of the reduction, with their addend, 0 where the fill acts. */
+static void gather(c_tile *t, uint32_t mr) {
+    c_unit *u = t->u;
+    const char *m_text = t->m == NO_VAR ? NULL : u->var_text[t->m], *to = "0";
+    c_scope *m_scope = t->m == NO_VAR ? NULL : u->var_scope[t->m];
+    c_line(u->scope, "int16_t q[%" PRId64 "];", t->line * mr);
+    if (t->check_count > 0) {
+        c_line(u->scope, "memset(q, 0, sizeof q);");
+    }
+    if (mr > 1) {
+        c_block_open(u, false, "for (int32_t i = 0; i < %" PRIu32 "; i++)", mr);
+        to = c_local(u, u->scope, "int32_t", base_printf(u->arena, "%" PRId64 " * i", t->line)).text;
+        const char *point = base_printf(u->arena, "%s + i", m_text);
+        c_bind_var(u, t->m, c_local(u, u->scope, "int32_t", point).text, u->scope);
+    } else {
+        c_block_open(u, false, "%s", "");
+    }
+    if (t->line != t->K) {
+        c_line(u->scope, "q[%s + %" PRId64 "] = 0;", to, t->K);
+    }
+    if (t->low == 0 && t->high == t->M) {
+        copy_line(t, to, false);
+    } else {
+        const char *m = u->var_text[t->m];
+        c_scope *scope = u->var_scope[t->m];
+        c_block_open(u, false, "if (%s >= %" PRId64 " && %s < %" PRId64 ")", m, t->low, m, t->high);
+        c_bind_var(u, t->m, m, u->scope);
+        copy_line(t, to, false);
+        c_block_close(u, " else {");
+        (void)c_scope_open(u, false);
+        c_bind_var(u, t->m, m, u->scope);
+        copy_line(t, to, true);
+        c_block_close(u, "");
+        c_bind_var(u, t->m, m, scope);
+    }
+    c_block_close(u, "");
+    if (t->m != NO_VAR) {
+        c_bind_var(u, t->m, m_text, m_scope);
+    }
+}
+
+static void tile_of_lines(c_tile *t, uint32_t mr, const char *w) {
+    c_unit *u = t->u;
+    c_line(u->scope, "int32_t c[%" PRIu32 "];", mr * t->nr);
+    c_block_open(u, false, "for (int32_t j = 0; j < %" PRIu32 "; j++)", t->nr);
+    for (uint32_t i = 0; i < mr; i++) {
+        const char *start = t->start == UINT32_MAX
+                                ? "0"
+                                : base_printf(u->arena, "%s[%s + j]", c_argument_name(u, t->start), u->var_text[t->n]);
+        c_line(u->scope, "c[%" PRIu32 " + j] = %s;", i * t->nr, start);
+    }
+    c_block_close(u, "");
+    c_line(u->scope, "%s(q, %" PRId64 ", %s + (%s), %" PRId64 ", c);", c_helper_dot(u, mr, t->nr), t->line,
+           c_argument_name(u, t->weights), w, t->line / 2);
+    finish(t, mr);
+}
+
 /* One tile at the point and channel that are bound. */
 static void tile(c_tile *t, uint32_t mr, bool edge) {
     c_unit *u = t->u;
     c_run run[MAX_K];
     const char *ctype = accumulator_type(t), *n = u->var_text[t->n];
-    uint32_t count = runs_of(t, edge, run);
+    uint32_t count = t->dot ? 0 : runs_of(t, edge, run);
     lang_affine base = t->a, w = {.vars = 0};
     for (uint32_t k = 0; k < LANG_MAX_VARS; k++) {
         if (k >= u->stage->rank) {
             base.vars &= ~(UINT64_C(1) << k);
         } else if (k == t->n || t->outer_step[k] != 0) {
-            w.coefficient[k] = k == t->n ? t->K : t->outer_step[k] * t->nr;
+            w.coefficient[k] = k == t->n ? (t->dot ? t->line : t->K) : t->outer_step[k] * t->nr;
             w.vars |= UINT64_C(1) << k;
         }
+    }
+    if (t->dot) {
+        tile_of_lines(t, mr, c_affine_text(u, &w, false).text);
+        return;
     }
     for (uint32_t i = 0; i < mr; i++) {
         if (t->scalar) {
@@ -682,6 +848,9 @@ static void loops(c_tile *t, uint32_t at);
 static void channels(c_tile *t, uint32_t at) {
     c_unit *u = t->u;
     const char *name = base_printf(u->arena, "v%" PRIu32, t->n);
+    if (t->dot) {
+        gather(t, t->mr_now);
+    }
     c_block_open(u, false, "for (int32_t %s = 0; %s < %" PRId64 "; %s += %" PRIu32 ")", name, name, t->N, name, t->nr);
     c_bind_var(u, t->n, name, u->scope);
     loops(t, at + 1);
@@ -700,7 +869,11 @@ static void points(c_tile *t, uint32_t at) {
     const char *name = base_printf(u->arena, "v%" PRIu32, t->m), *first = base_printf(u->arena, "i%" PRIu32, t->m);
     uint32_t mr = t->mr;
     bool checked = t->low > 0 || t->high < t->M;
-    if ((int64_t)mr > t->high - t->low) {
+    if (t->dot) {
+        checked = false;
+        mr = (int64_t)mr > t->M ? (uint32_t)t->M : mr;
+        mr = t->x->in_place && t->M % mr != 0 ? 1 : mr;
+    } else if ((int64_t)mr > t->high - t->low) {
         mr = 1;
     }
     if (!checked && (t->M % mr == 0 || !t->x->in_place)) {

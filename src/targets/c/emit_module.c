@@ -202,6 +202,9 @@ static void put_common(c_module *m, base_text *t) {
         "#define $_RESTRICT restrict\n#endif\n"
         "#if defined(__GNUC__)\n#define $_ALIGNED __attribute__((aligned(16)))\n#else\n#define $_ALIGNED\n#endif\n"
         "#ifndef $_SECTION /* where the weights go: an attribute, empty by default */\n#define $_SECTION\n#endif\n\n");
+    if (c_helpers_use_vectors(m->helpers)) {
+        base_puts(t, "#if defined(__AVX2__)\n#include <immintrin.h>\n#endif\n\n");
+    }
     c_helpers_put(t, m->helpers);
 }
 

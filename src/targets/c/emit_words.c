@@ -237,12 +237,16 @@ struct c_helpers {
     base_arena *arena;
     const char *prefix;
     bool used[TEMPLATE_COUNT][SUFFIX_COUNT];
+    base_map *made;  /* names of helpers that were made for a size */
+    base_text texts; /* theirs, in order */
 };
 
 c_helpers *c_helpers_new(base_arena *arena, const char *prefix) {
     c_helpers *h = BASE_NEW(arena, c_helpers);
     h->arena = arena;
     h->prefix = prefix;
+    h->made = base_map_new(arena);
+    h->texts.arena = arena;
     return h;
 }
 
@@ -318,6 +322,20 @@ const char *c_helper(c_helpers *h, const char *name) {
     return base_printf(h->arena, "%s_%s", h->prefix, name);
 }
 
+const char *c_helper_made(c_helpers *h, const char *name, const char *text) {
+    bool is_new;
+    (void)base_map_put(h->made, name, strlen(name), &is_new);
+    if (is_new) {
+        c_put_prefixed(&h->texts, h->prefix, text);
+        base_puts(&h->texts, "\n");
+    }
+    return base_printf(h->arena, "%s_%s", h->prefix, name);
+}
+
+bool c_helpers_use_vectors(const c_helpers *h) {
+    return h->texts.n > 0;
+}
+
 void c_helpers_put(base_text *out, const c_helpers *h) {
     for (size_t k = 0; k < TEMPLATE_COUNT; k++) {
         for (int s = 0; s < SUFFIX_COUNT; s++) {
@@ -327,4 +345,5 @@ void c_helpers_put(base_text *out, const c_helpers *h) {
             }
         }
     }
+    base_putn(out, h->texts.at, h->texts.n);
 }

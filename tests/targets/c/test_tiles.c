@@ -138,20 +138,21 @@ static void run(bool vector, const char *compiler, size_t parts, size_t part) {
     test_module_free(&m);
 }
 
+#define SANITIZED " -fsanitize=undefined,address -fno-sanitize-recover=all"
+
 static void tiles_on_a_machine_with_vectors(void **state) {
     (void)state;
-    run(true, "gcc -std=c99 -O1 -fsanitize=undefined,address -fno-sanitize-recover=all", 4, 0);
-    run(true, "gcc -std=c99 -O1 -fsanitize=undefined,address -fno-sanitize-recover=all", 4, 1);
-    run(true, "gcc -std=c99 -O3 -march=native", 4, 2);
-    run(true, "gcc -std=c99 -O1", 4, 3);
+    run(true, "gcc -std=c99 -O1" SANITIZED, 8, 0);
+    run(true, "gcc -std=c99 -O1 -march=native" SANITIZED, 8, 1);
+    run(true, "gcc -std=c99 -O3 -march=native", 8, 2);
+    run(true, "gcc -std=c99 -O1", 8, 3);
 }
 
 static void tiles_on_a_scalar_machine(void **state) {
     (void)state;
-    run(false, "gcc -std=c99 -O1 -fsanitize=undefined,address -fno-sanitize-recover=all", 4, 0);
-    run(false, "gcc -std=c99 -O1", 4, 1);
-    run(false, "gcc -std=c99 -O1", 4, 2);
-    run(false, "gcc -std=c99 -O2", 4, 3);
+    run(false, "gcc -std=c99 -O1" SANITIZED, 8, 4);
+    run(false, "gcc -std=c99 -O1", 8, 5);
+    run(false, "gcc -std=c99 -O2", 8, 6);
 }
 
 int main(void) {

@@ -363,10 +363,29 @@ static void every_word_on_rows(void **state) {
     assert_true(count > 1000);
 }
 
+/* The identities of max and min: infinities, or the ends of the types that have none. */
+static void empty_reductions_fold(void **state) {
+    eval_fixture *f = *state;
+    static const struct {
+        lang_reduction op;
+        base_type type;
+        double expected;
+    } rows[] = {{LANG_RMAX, BASE_F8E4M3FN, -448}, {LANG_RMIN, BASE_F4E2M1, 6}, {LANG_RMAX, BASE_F8E5M2, -HUGE_VAL},
+                {LANG_RMIN, BASE_F32, HUGE_VAL},  {LANG_SUM, BASE_F16, 0},     {LANG_PROD, BASE_BF16, 1}};
+    lang_program *p = lang_program_new(f->arena, "empty");
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        lang_ref var = eval_const_var(p, 0, 0), one = lang_float(p, rows[k].type, 1);
+        lang_ref r = lang_reduce(p, rows[k].op, rows[k].type, &var, 1, 0, one, 0);
+        assert_int_equal(lang_at(p, r)->kind, LANG_CONST);
+        assert_true(lang_at(p, r)->value.f == rows[k].expected);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_by_hand),
         cmocka_unit_test_setup_teardown(every_word_on_rows, eval_set_up, eval_tear_down),
+        cmocka_unit_test_setup_teardown(empty_reductions_fold, eval_set_up, eval_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -672,7 +672,7 @@ static c_region region_of(const c_unit *u, const c_argument *a) {
     const plan_tensor *root = &u->m->plan->tensors.at[t->root];
     r.space = root->role == PLAN_CONSTANT ? 0 : root->role == PLAN_STATE ? 2 : 1;
     r.first = root->offset + t->root_offset;
-    r.end = r.first + t->bytes;
+    r.end = r.first + (t->bytes > 0 ? t->bytes : 1); /* equal addresses count, even of nothing */
     return r;
 }
 

@@ -55,6 +55,9 @@ static const definition nests[] = {
     {"op t in X[N] Y[] = sum:i64[n<N] i64(X[n])", BASE_I64, {{BASE_U32, "9", 0, 0, 0}}},
     {"op t in X[N] Y[n<N] = u64(X[n]) * u64(0xfffffffffff) + (X[n]?u64(0))", BASE_U64, {{BASE_U64, "9", 0, 0, 0}}},
     {"op t in X[N] Y[n<N,m<1,k<N] = if(n < k && k % 2 == 0, X[n], max(X[k], i8(2)))", BASE_I8, {{BASE_I8, "6", 0, 0, 0}}},
+    /* nothing at all: input and output share an address */
+    {"op t in X[N] Y[n<N] = X[n] + i8(1)", BASE_I8, {{BASE_I8, "0", 0, 0, 0}}},
+    {"op t in X[N] B[M] Y[m<M] = (sum:i32[n<N] i32(X[n])) + i32(B[m])", BASE_I32, {{BASE_I8, "0", 0, 0, 0}, {BASE_I8, "3", 0, 0, 0}}},
 };
 /* clang-format on */
 

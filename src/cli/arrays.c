@@ -108,6 +108,9 @@ int cli_check_provider(cli *c, const char **provider) {
     if (!host && compiling != NULL) {
         return cli_usage(c, "--%s needs --provider host: the reference is not compiled", compiling);
     }
+    if (host) {
+        cli_temporary_begin();
+    }
     return host && a->raw ? cli_usage(c, "--raw needs --provider reference: emitted C is always simplified") : 0;
 }
 

@@ -80,6 +80,10 @@ char *cli_format(cli *c, const char *format, ...) __attribute__((format(printf, 
 /* The text with control characters as \xNN, cut after 200 bytes: fit for a terminal. */
 const char *cli_printable(cli *c, const char *text);
 
+/* $TMPDIR becomes a folder of this process, that a signal removes; called before anything is built. */
+void cli_temporary_begin(void);
+void cli_temporary_end(void);
+
 /* ---- messages ---- */
 int cli_usage(cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));  /* returns 2 */
 int cli_refuse(cli *c, const char *format, ...) __attribute__((format(printf, 2, 3))); /* returns 1 */

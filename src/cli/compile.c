@@ -127,6 +127,9 @@ int cli_compile(cli *c) {
     if (result != 0) {
         return result;
     }
+    if (options.check) {
+        cli_temporary_begin();
+    }
     cli_progress(c, options.check ? "compiling and checking" : "compiling");
     burin_status status = burin_compile(c->context, model, &options, &output);
     if (status == BURIN_OK) {

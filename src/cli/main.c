@@ -82,6 +82,7 @@ static int run(cli *c, int count, char **words) {
     }
     cli_progress(c, NULL);
     burin_context_free(c->context);
+    cli_temporary_end();
     return status;
 }
 

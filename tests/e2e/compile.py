@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 
 import made
 from support import burin
@@ -160,6 +161,26 @@ done = burin("compile", "dense.tflite", "-o", "out", "--prefix", "dense", "--for
 assert "cannot write" in done.stderr and digest("out") == before, done.stderr
 burin("compile", "dense.tflite", "-o", "fresh", "--no-check", status=1, preexec_fn=small_disk)
 assert not os.path.exists("fresh")
+
+# ---- stopped by a signal in the middle of the check: no temporary file, no output, and the signal's own status ----
+slow = pathlib.Path("slow")
+slow.write_text("#!/bin/sh\ntouch started\nexec sleep 30\n")
+slow.chmod(0o755)
+os.mkdir("tmp")
+for number in (signal.SIGTERM, signal.SIGINT):
+    stopped = subprocess.Popen([os.environ["BURIN"], "compile", "dense.tflite", "-o", "stopped", "--compiler", os.path.abspath("slow")],
+                               env={**os.environ, "TMPDIR": os.path.abspath("tmp")}, cwd=".", start_new_session=True)
+    started = time.monotonic()
+    while not list(pathlib.Path("tmp").rglob("started")) and time.monotonic() - started < 20:
+        time.sleep(0.02)
+    assert os.listdir("tmp")
+    stopped.send_signal(number)
+    assert stopped.wait(timeout=20) == -number
+    assert not os.listdir("tmp") and not os.path.exists("stopped")
+    os.killpg(stopped.pid, signal.SIGKILL)   # the compiler that only sleeps
+burin("compile", "dense.tflite", "-o", "not-stopped", env={**os.environ, "TMPDIR": os.path.abspath("tmp")})
+burin("run", "dense.tflite", "--provider", "host", env={**os.environ, "TMPDIR": os.path.abspath("tmp")})
+assert not os.listdir("tmp")
 
 # ---- what is unsupported is named, with its place; inspect shows it, in the graph, and is no error ----
 pathlib.Path("custom.tflite").write_bytes(made.dense("CUSTOM", "Detect"))

@@ -18,7 +18,8 @@ EXPORT int net_init(void) {
     return P_init(&model, room, sizeof room) == P_OK ? 0 : 1;
 }
 
-/* `times` inferences of the inputs given (all, one after the other); the outputs of the last into `out`. 0, or 1 on an error. */
+/* `times` inferences of the inputs given (all, one after the other); the outputs of the last into `out`. 0, or 1 on an
+ * error. */
 EXPORT int net_run(const unsigned char *given, unsigned char *out, int times) {
     while (times-- > 0) {
         size_t at = 0;
@@ -56,7 +57,8 @@ static void each_step(void *user, uint32_t step, uint32_t operator_id, int begin
     }
 }
 
-/* The least time of each step over `times` inferences, in ns, of which the clock itself takes some 30. Returns the number of steps. */
+/* The least time of each step over `times` inferences, in ns, of which the clock itself takes some 30. Returns the
+ * number of steps. */
 EXPORT int net_profile(const unsigned char *given, unsigned char *out, int times, unsigned long long *ns) {
     memset(least, 0xff, sizeof least);
     P_set_callback(&model, each_step, NULL);

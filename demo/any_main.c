@@ -1,8 +1,8 @@
 /* any_main.c - any emitted module, of prefix `net`, on made-up inputs: what goes in, what comes out, how long it takes.
  *
  * usage: net [SEED]
- * The inputs are those of `burin run --seed SEED` (12345), so its outputs can be laid beside these. Exit status: 0, or 1 when
- * the module reports an error.
+ * The inputs are those of `burin run --seed SEED` (12345), so its outputs can be laid beside these. Exit status: 0, or
+ * 1 when the module reports an error.
  */
 #include <stdint.h>
 #include <stdio.h>

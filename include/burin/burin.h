@@ -1,8 +1,9 @@
 /* burin.h - Burin as a library: read a model, look at it, plan it, compile it, run it, check it.
  *
- * Everything hangs on a context: its memory, its diagnostics. A context is used by one thread at a time; two contexts share
- * nothing. No call prints, exits or keeps global state. Every call that can fail returns a burin_status and leaves what went
- * wrong in the context's diagnostics. Texts and bytes that a call returns live until the context is freed or reset.
+ * Everything hangs on a context: its memory, its diagnostics. A context is used by one thread at a time; two contexts
+ * share nothing. No call prints, exits or keeps global state. Every call that can fail returns a burin_status and
+ * leaves what went wrong in the context's diagnostics. Texts and bytes that a call returns live until the context is
+ * freed or reset.
  * Valid C99 and C++.
  */
 #ifndef BURIN_BURIN_H
@@ -46,7 +47,7 @@ typedef void *(*burin_realloc)(void *user, void *pointer, size_t old_size, size_
 typedef struct burin_context burin_context;
 /* limit: most bytes in use at once, 0 for no limit. NULL when out of memory. */
 BURIN_API burin_context *burin_context_new(burin_realloc realloc, void *user, size_t limit);
-BURIN_API void burin_context_free(burin_context *context); /* with everything it returned; NULL is allowed */
+BURIN_API void burin_context_free(burin_context *context);  /* with everything it returned; NULL is allowed */
 BURIN_API void burin_context_reset(burin_context *context); /* the same, but the context goes on */
 
 typedef enum burin_severity { BURIN_ERROR, BURIN_WARNING, BURIN_NOTE } burin_severity;
@@ -68,10 +69,12 @@ BURIN_API void burin_diagnostics_clear(burin_context *context);
 /* ---- models ---- */
 typedef struct burin_model burin_model;
 /* The format is told by the content. The file stays mapped; it must not change while the model is in use.
- * Operators that are not supported do not prevent loading: burin_inspect shows them, whatever else takes the model is REFUSED. */
+ * Operators that are not supported do not prevent loading: burin_inspect shows them, whatever else takes the model is
+ * REFUSED. */
 BURIN_API burin_status burin_load(burin_context *context, const char *path, burin_model **model);
 /* bytes are borrowed. name is used in messages and for default prefixes. */
-BURIN_API burin_status burin_load_memory(burin_context *context, const char *name, const void *bytes, size_t size, burin_model **model);
+BURIN_API burin_status burin_load_memory(burin_context *context, const char *name, const void *bytes, size_t size,
+                                         burin_model **model);
 
 typedef struct burin_tensor_info {
     const char *name;
@@ -90,34 +93,37 @@ BURIN_API burin_tensor_info burin_output_info(const burin_model *model, size_t i
 
 typedef enum burin_form { BURIN_TEXT, BURIN_JSON } burin_form;
 /* Graph, types, shapes, quantisation, MACs, memory, and what is unsupported (which is reported, not an error here). */
-BURIN_API burin_status burin_inspect(burin_context *context, const burin_model *model, burin_form form, const char **text);
+BURIN_API burin_status burin_inspect(burin_context *context, const burin_model *model, burin_form form,
+                                     const char **text);
 
 /* ---- options: struct size first; fields are only ever added at the end ---- */
 typedef struct burin_compile_options {
-    size_t size;          /* sizeof(burin_compile_options) */
-    const char *target;   /* "c"; NULL: the device's, or "c" */
-    const char *device;   /* "generic" */
-    const char *prefix;   /* of every symbol and file, a C identifier; NULL: made from the input's name */
-    unsigned opt_level;   /* 0, 1, 2 */
-    const char *numerics; /* "tflm" or "litert": whose rounding, where they differ */
-    const char *layout;   /* "folder" or "single" */
-    const char *weights;  /* "inline" or "blob" */
-    unsigned test_cases;  /* golden cases and a main with them; 0: none */
-    bool check;           /* build what was emitted with the host's compiler and compare with the evaluator */
-    unsigned check_cases; /* seeded inputs of the check */
-    const char *compiler; /* the host's C compiler for checks and the host provider; NULL: $CC, cc, gcc or clang */
+    size_t size;            /* sizeof(burin_compile_options) */
+    const char *target;     /* "c"; NULL: the device's, or "c" */
+    const char *device;     /* "generic" */
+    const char *prefix;     /* of every symbol and file, a C identifier; NULL: made from the input's name */
+    unsigned opt_level;     /* 0, 1, 2 */
+    const char *numerics;   /* "tflm" or "litert": whose rounding, where they differ */
+    const char *layout;     /* "folder" or "single" */
+    const char *weights;    /* "inline" or "blob" */
+    unsigned test_cases;    /* golden cases and a main with them; 0: none */
+    bool check;             /* build what was emitted with the host's compiler and compare with the evaluator */
+    unsigned check_cases;   /* seeded inputs of the check */
+    const char *compiler;   /* the host's C compiler for checks and the host provider; NULL: $CC, cc, gcc or clang */
     const char *dump_after; /* a pass after which the graph is kept as text (burin_dump_text); NULL: none; "all" */
 } burin_compile_options;
-#define BURIN_COMPILE_OPTIONS_INIT                                                                                                 \
+#define BURIN_COMPILE_OPTIONS_INIT                                                                                     \
     { sizeof(burin_compile_options), NULL, "generic", NULL, 1, "tflm", "folder", "inline", 0, true, 4, NULL, NULL }
 /* Copies texts into the context. Equal means every field. Print: one "name: value" a line, in the order above. */
-BURIN_API burin_status burin_compile_options_copy(burin_context *context, const burin_compile_options *from, burin_compile_options *to);
+BURIN_API burin_status burin_compile_options_copy(burin_context *context, const burin_compile_options *from,
+                                                  burin_compile_options *to);
 BURIN_API bool burin_compile_options_equal(const burin_compile_options *a, const burin_compile_options *b);
-BURIN_API burin_status burin_compile_options_text(burin_context *context, const burin_compile_options *options, const char **text);
+BURIN_API burin_status burin_compile_options_text(burin_context *context, const burin_compile_options *options,
+                                                  const char **text);
 
 /* Schedule, memory map, totals with lower bounds; JSON is <prefix>_plan.json (docs/PLAN.md). */
-BURIN_API burin_status burin_plan(burin_context *context, const burin_model *model, const burin_compile_options *options, burin_form form,
-                                  const char **text);
+BURIN_API burin_status burin_plan(burin_context *context, const burin_model *model,
+                                  const burin_compile_options *options, burin_form form, const char **text);
 
 /* ---- compiling ---- */
 typedef struct burin_file {
@@ -128,17 +134,18 @@ typedef struct burin_file {
 typedef struct burin_output {
     const burin_file *files;
     size_t file_count;
-    bool single;         /* the target writes one file: the output's path is the file itself */
-    bool checked;        /* what is here was built, run and compared */
-    const char *check;   /* what the check did, one line; "not checked: no C compiler was found" ... */
-    const char *plan;    /* the plan's table for people; NULL if the target has none */
+    bool single;       /* the target writes one file: the output's path is the file itself */
+    bool checked;      /* what is here was built, run and compared */
+    const char *check; /* what the check did, one line; "not checked: no C compiler was found" ... */
+    const char *plan;  /* the plan's table for people; NULL if the target has none */
     uint64_t arena_bytes, arena_bound, constant_bytes, macs;
 } burin_output;
 /* WRONG: the first differing element and operator are in the diagnostics, and output is left NULL. */
-BURIN_API burin_status burin_compile(burin_context *context, const burin_model *model, const burin_compile_options *options,
-                                     const burin_output **output);
+BURIN_API burin_status burin_compile(burin_context *context, const burin_model *model,
+                                     const burin_compile_options *options, const burin_output **output);
 /* All files to temporary names, then renamed; refused when one exists and force is false. */
-BURIN_API burin_status burin_output_write(burin_context *context, const burin_output *output, const char *path, bool force);
+BURIN_API burin_status burin_output_write(burin_context *context, const burin_output *output, const char *path,
+                                          bool force);
 BURIN_API const char *burin_dump_text(burin_context *context); /* what dump_after kept; NULL: nothing */
 
 /* ---- running and comparing ---- */
@@ -149,21 +156,28 @@ typedef struct burin_array {
     const void *data; /* dense, row-major, little-endian */
     size_t size;      /* bytes */
 } burin_array;
-/* The documented generator: S = seed; S = S*1664525 + 1013904223 mod 2^32; r = (S>>8)/2^24, one r an element on through the inputs in
- * order: floats 2r-1, 8-bit integers floor(256r) as bits, 16-bit 65536r-32768, wider integers floor(2r), bool r >= 0.5. */
-BURIN_API burin_status burin_generate_inputs(burin_context *context, const burin_model *model, uint32_t seed, burin_array *inputs);
-/* One inference. provider: "reference" (the evaluator) or "host" (the emitted C, built with the host's compiler). inputs and outputs:
- * one each, in graph order; types and element counts must be the model's. raw: the evaluator without any simplification. */
-BURIN_API burin_status burin_run(burin_context *context, const burin_model *model, const char *provider, const burin_compile_options *options,
-                                 bool raw, const burin_array *inputs, burin_array *outputs);
-/* Compares two outputs: integers by bits, floats |a-b| <= absolute*max|b| + relative*|b|, NaN equal to NaN. WRONG: the first that differs. */
-BURIN_API burin_status burin_compare(burin_context *context, const char *name, const burin_array *a, const burin_array *b, double absolute,
-                                     double relative);
+/* The documented generator: S = seed; S = S*1664525 + 1013904223 mod 2^32; r = (S>>8)/2^24, one r an element on through
+ * the inputs in order: floats 2r-1, 8-bit integers floor(256r) as bits, 16-bit 65536r-32768, wider integers floor(2r),
+ * bool r >= 0.5. */
+BURIN_API burin_status burin_generate_inputs(burin_context *context, const burin_model *model, uint32_t seed,
+                                             burin_array *inputs);
+/* One inference. provider: "reference" (the evaluator) or "host" (the emitted C, built with the host's compiler).
+ * inputs and outputs: one each, in graph order; types and element counts must be the model's. raw: the evaluator
+ * without any simplification. */
+BURIN_API burin_status burin_run(burin_context *context, const burin_model *model, const char *provider,
+                                 const burin_compile_options *options, bool raw, const burin_array *inputs,
+                                 burin_array *outputs);
+/* Compares two outputs: integers by bits, floats |a-b| <= absolute*max|b| + relative*|b|, NaN equal to NaN. WRONG: the
+ * first that differs. */
+BURIN_API burin_status burin_compare(burin_context *context, const char *name, const burin_array *a,
+                                     const burin_array *b, double absolute, double relative);
 BURIN_API burin_status burin_npy_read(burin_context *context, const char *path, burin_array *array);
-BURIN_API burin_status burin_npy_bytes(burin_context *context, const burin_array *array, const void **bytes, size_t *size);
+BURIN_API burin_status burin_npy_bytes(burin_context *context, const burin_array *array, const void **bytes,
+                                       size_t *size);
 BURIN_API burin_status burin_file_bytes(burin_context *context, const char *path, const void **bytes, size_t *size);
 /* Atomic; refused when path exists and force is false. */
-BURIN_API burin_status burin_file_write(burin_context *context, const char *path, const void *bytes, size_t size, bool force);
+BURIN_API burin_status burin_file_write(burin_context *context, const char *path, const void *bytes, size_t size,
+                                        bool force);
 
 /* ---- what there is ---- */
 BURIN_API burin_status burin_list_targets(burin_context *context, burin_form form, const char **text);

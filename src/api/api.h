@@ -26,7 +26,8 @@ struct burin_model {
 /* Runs body under the context's guard: out of memory becomes BURIN_NO_MEMORY. */
 burin_status api_guarded(burin_context *c, base_status (*body)(burin_context *c, void *arguments), void *arguments);
 
-/* A fresh copy of the model's graph, for passes to change. Refuses a model with operators that are not supported, all listed. */
+/* A fresh copy of the model's graph, for passes to change. Refuses a model with operators that are not supported, all
+ * listed. */
 base_status api_copy(const burin_model *m, ir_model **out);
 
 /* Options resolved to what the rooms take. Usage errors name the nearest. */

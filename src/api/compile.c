@@ -16,7 +16,8 @@ typedef struct plan_call {
     const char *text;
 } plan_call;
 
-static base_status make_plan(burin_context *c, const burin_model *m, const api_resolved *o, ir_model **changed, plan_module **plan) {
+static base_status make_plan(burin_context *c, const burin_model *m, const api_resolved *o, ir_model **changed,
+                             plan_module **plan) {
     c->dump.n = 0;
     base_status status = api_copy(m, changed);
     return status != BASE_OK ? status : compile_plan(c->arena, c->ops, *changed, &o->compile, plan, &c->diags);
@@ -43,7 +44,8 @@ static base_status plan_text(burin_context *c, void *arguments) {
     return status;
 }
 
-burin_status burin_plan(burin_context *c, const burin_model *m, const burin_compile_options *options, burin_form form, const char **text) {
+burin_status burin_plan(burin_context *c, const burin_model *m, const burin_compile_options *options, burin_form form,
+                        const char **text) {
     plan_call call = {.m = m, .options = options, .form = form};
     burin_status status = api_guarded(c, plan_text, &call);
     *text = status == BURIN_OK ? call.text : NULL;
@@ -58,8 +60,8 @@ typedef struct compile_call {
     burin_output *output;
 } compile_call;
 
-/* What an output of a golden case may differ by: floats are reordered and contracted by the target's compiler, and a whole network
- * amplifies it; the same tolerance as docs/MODULE.md states. NULL for integers. */
+/* What an output of a golden case may differ by: floats are reordered and contracted by the target's compiler, and a
+ * whole network amplifies it; the same tolerance as docs/MODULE.md states. NULL for integers. */
 static const double *case_bound(burin_context *c, const ir_tensor *t, const void *values) {
     uint64_t n = 0;
     double top = 0;
@@ -77,14 +79,17 @@ static const double *case_bound(burin_context *c, const ir_tensor *t, const void
     return bound;
 }
 
-static base_status fill_cases(burin_context *c, const burin_model *m, const api_resolved *o, unsigned n, target_options *t) {
+static base_status fill_cases(burin_context *c, const burin_model *m, const api_resolved *o, unsigned n,
+                              target_options *t) {
     const ir_graph *g = &m->ir->graphs.at[0];
     check_reference *reference = NULL;
     target_case *cases = BASE_NEWS(c->arena, target_case, n + 1);
     ops_goal goal = {o->compile.goals, o->compile.goal_count};
-    base_status status = n == 0 ? BASE_OK : check_reference_new(c->arena, c->ops, m->ir, &goal, false, &reference, &c->diags);
+    base_status status =
+        n == 0 ? BASE_OK : check_reference_new(c->arena, c->ops, m->ir, &goal, false, &reference, &c->diags);
     for (unsigned k = 0; status == BASE_OK && k < n; k++) {
-        void **inputs = BASE_NEWS(c->arena, void *, g->inputs.n + 1), **outputs = BASE_NEWS(c->arena, void *, g->outputs.n + 1);
+        void **inputs = BASE_NEWS(c->arena, void *, g->inputs.n + 1),
+             **outputs = BASE_NEWS(c->arena, void *, g->outputs.n + 1);
         for (size_t i = 0; i < g->inputs.n; i++) {
             inputs[i] = base_alloc(c->arena, (size_t)burin_input_info(m, i).bytes + 1, 1);
         }
@@ -99,18 +104,20 @@ static base_status fill_cases(burin_context *c, const burin_model *m, const api_
         for (size_t i = 0; status == BASE_OK && i < g->outputs.n; i++) {
             bounds[i] = case_bound(c, &g->tensors.at[g->outputs.at[i]], outputs[i]);
         }
-        cases[k] = (target_case){.inputs = (const void *const *)inputs, .outputs = (const void *const *)outputs, .bounds = bounds};
+        cases[k] = (target_case){
+            .inputs = (const void *const *)inputs, .outputs = (const void *const *)outputs, .bounds = bounds};
     }
     t->cases = cases;
     t->test_cases = n;
     return status;
 }
 
-static base_status check(burin_context *c, const burin_model *m, const api_resolved *o, const burin_compile_options *given,
-                         const plan_module *plan, check_result *result) {
+static base_status check(burin_context *c, const burin_model *m, const api_resolved *o,
+                         const burin_compile_options *given, const plan_module *plan, check_result *result) {
     *result = (check_result){.why = "not checked: --no-check", .json = "{\"checked\":false,\"why\":\"--no-check\"}"};
     if (!o->compile.target->executable) {
-        *result = (check_result){.why = "not checked: this target does not run", .json = "{\"checked\":false,\"why\":\"this target does not run\"}"};
+        *result = (check_result){.why = "not checked: this target does not run",
+                                 .json = "{\"checked\":false,\"why\":\"this target does not run\"}"};
         return BASE_OK;
     }
     if (!given->check) {
@@ -118,21 +125,26 @@ static base_status check(burin_context *c, const burin_model *m, const api_resol
     }
     base_arena *scratch = base_arena_new(&c->memory);
     check_result r;
-    base_status status = check_emitted(scratch, c->ops, m->ir, plan, &o->compile, given->compiler, given->check_cases, &r, &c->diags);
+    base_status status =
+        check_emitted(scratch, c->ops, m->ir, plan, &o->compile, given->compiler, given->check_cases, &r, &c->diags);
     if (status == BASE_OK) {
-        *result = (check_result){.checked = r.checked, .why = base_strdup(c->arena, r.why), .json = base_strdup(c->arena, r.json)};
+        *result = (check_result){
+            .checked = r.checked, .why = base_strdup(c->arena, r.why), .json = base_strdup(c->arena, r.json)};
     }
     base_arena_free(scratch);
     return status;
 }
 
-static void describe(burin_context *c, const plan_module *plan, const target_files *files, const target_interface *target,
-                     const check_result *result, burin_output *out) {
+static void describe(burin_context *c, const plan_module *plan, const target_files *files,
+                     const target_interface *target, const check_result *result, burin_output *out) {
     burin_file *list = BASE_NEWS(c->arena, burin_file, files->list.n + 1);
     for (size_t i = 0; i < files->list.n; i++) {
         list[i] = (burin_file){files->list.at[i].name, files->list.at[i].bytes, files->list.at[i].size};
     }
-    *out = (burin_output){.files = list, .file_count = files->list.n, .single = target->extension != NULL, .checked = result->checked,
+    *out = (burin_output){.files = list,
+                          .file_count = files->list.n,
+                          .single = target->extension != NULL,
+                          .checked = result->checked,
                           .check = result->why};
     if (plan != NULL) {
         base_text t = {.arena = c->arena};
@@ -145,10 +157,15 @@ static void describe(burin_context *c, const plan_module *plan, const target_fil
     }
 }
 
-static base_status compile_without_plan(burin_context *c, const api_resolved *o, const burin_model *m, ir_model **changed) {
+static base_status compile_without_plan(burin_context *c, const api_resolved *o, const burin_model *m,
+                                        ir_model **changed) {
     base_status status = api_copy(m, changed);
-    passes_context passes = {.arena = c->arena, .ops = c->ops, .goal = {o->compile.goals, o->compile.goal_count}, .opt_level = o->compile.opt_level,
-                             .dump_after = o->compile.dump_after, .dump = o->compile.dump};
+    passes_context passes = {.arena = c->arena,
+                             .ops = c->ops,
+                             .goal = {o->compile.goals, o->compile.goal_count},
+                             .opt_level = o->compile.opt_level,
+                             .dump_after = o->compile.dump_after,
+                             .dump = o->compile.dump};
     c->dump.n = 0;
     return status != BASE_OK ? status : passes_run(&passes, *changed, &c->diags);
 }
@@ -167,7 +184,8 @@ static base_status compile(burin_context *c, void *arguments) {
     if (status != BASE_OK) {
         return status;
     }
-    status = o.compile.target->needs_plan ? make_plan(c, m, &o, &changed, &plan) : compile_without_plan(c, &o, m, &changed);
+    status =
+        o.compile.target->needs_plan ? make_plan(c, m, &o, &changed, &plan) : compile_without_plan(c, &o, m, &changed);
     target_options t = {.layout = given.layout, .weights_blob = strcmp(given.weights, "blob") == 0};
     if (status == BASE_OK) {
         status = check(c, m, &o, &given, plan, &result);
@@ -187,7 +205,8 @@ static base_status compile(burin_context *c, void *arguments) {
     return status;
 }
 
-burin_status burin_compile(burin_context *c, const burin_model *m, const burin_compile_options *options, const burin_output **output) {
+burin_status burin_compile(burin_context *c, const burin_model *m, const burin_compile_options *options,
+                           const burin_output **output) {
     compile_call call = {.m = m, .options = options};
     burin_status status = api_guarded(c, compile, &call);
     *output = status == BURIN_OK ? call.output : NULL;

@@ -9,7 +9,9 @@
 
 static const char no_memory_text[] = "error: out of memory\n";
 
-const char *burin_version(void) { return "0.1.0"; }
+const char *burin_version(void) {
+    return "0.1.0";
+}
 
 static void clear(burin_context *c) {
     c->arena = NULL;
@@ -85,15 +87,23 @@ void burin_context_reset(burin_context *c) {
     clear(c);
 }
 
-size_t burin_diagnostic_count(const burin_context *c) { return c->diags.list.n + (c->out_of_memory ? 1 : 0); }
+size_t burin_diagnostic_count(const burin_context *c) {
+    return c->diags.list.n + (c->out_of_memory ? 1 : 0);
+}
 
 burin_diagnostic burin_diagnostic_at(const burin_context *c, size_t i) {
     if (i >= c->diags.list.n) {
         return (burin_diagnostic){.severity = BURIN_ERROR, .message = "out of memory"};
     }
     const base_diag *d = &c->diags.list.at[i];
-    return (burin_diagnostic){.severity = (burin_severity)d->severity, .message = d->message, .file = d->file, .path = d->path, .line = d->line,
-                              .column = d->column, .byte = d->byte, .has_byte = d->has_byte};
+    return (burin_diagnostic){.severity = (burin_severity)d->severity,
+                              .message = d->message,
+                              .file = d->file,
+                              .path = d->path,
+                              .line = d->line,
+                              .column = d->column,
+                              .byte = d->byte,
+                              .has_byte = d->has_byte};
 }
 
 typedef struct text_call {
@@ -128,4 +138,6 @@ void burin_diagnostics_clear(burin_context *c) {
     c->out_of_memory = false;
 }
 
-const char *burin_dump_text(burin_context *c) { return c->dump.at; }
+const char *burin_dump_text(burin_context *c) {
+    return c->dump.at;
+}

@@ -13,7 +13,9 @@ typedef struct inspect_call {
     const char *text;
 } inspect_call;
 
-static char *printable(base_arena *arena, const char *s) { return base_printable(arena, s, strlen(s), 60); }
+static char *printable(base_arena *arena, const char *s) {
+    return base_printable(arena, s, strlen(s), 60);
+}
 
 static void put_quant(base_text *t, const ir_quant *q) {
     if (q->n == 0) {
@@ -28,7 +30,8 @@ static void put_quant(base_text *t, const ir_quant *q) {
     }
 }
 
-static void put_io(base_text *t, base_arena *arena, const ir_graph *g, const char *what, const uint32_t *list, size_t n) {
+static void put_io(base_text *t, base_arena *arena, const ir_graph *g, const char *what, const uint32_t *list,
+                   size_t n) {
     for (size_t i = 0; i < n; i++) {
         const ir_tensor *x = &g->tensors.at[list[i]];
         base_put(t, "%-8s %zu  %-5s %-16s", what, i, base_type_name(x->type), ir_shape_print(arena, &x->shape));
@@ -73,8 +76,10 @@ static uint64_t constant_bytes(const ir_graph *g) {
 static void put_node_text(base_text *t, base_arena *arena, const ir_graph *g, const ir_node *n, const node_facts *f) {
     const ir_tensor *out = n->output_count > 0 ? &g->tensors.at[n->outputs[0]] : NULL;
     const char *word = n->source_name != NULL ? n->source_name : n->op;
-    base_put(t, "%5s  %-24s %-5s %-16s %12" PRIu64, n->id_count > 0 && n->ids[0] != IR_NONE ? base_printf(arena, "%u", n->ids[0]) : "-",
-             printable(arena, word), out == NULL ? "" : base_type_name(out->type), out == NULL ? "" : ir_shape_print(arena, &out->shape), f->macs);
+    base_put(t, "%5s  %-24s %-5s %-16s %12" PRIu64,
+             n->id_count > 0 && n->ids[0] != IR_NONE ? base_printf(arena, "%u", n->ids[0]) : "-",
+             printable(arena, word), out == NULL ? "" : base_type_name(out->type),
+             out == NULL ? "" : ir_shape_print(arena, &out->shape), f->macs);
     if (out != NULL) {
         put_quant(t, &out->quant);
     }
@@ -85,8 +90,8 @@ static void inspect_text(burin_context *c, const burin_model *m, base_text *t) {
     const ir_graph *g = &m->ir->graphs.at[0];
     uint64_t macs = 0;
     size_t unsupported = 0;
-    base_put(t, "%s: %s, %zu operators, %zu tensors, %" PRIu64 " bytes of constants\n", printable(c->arena, m->file), m->ir->format, g->nodes.n,
-             g->tensors.n, constant_bytes(g));
+    base_put(t, "%s: %s, %zu operators, %zu tensors, %" PRIu64 " bytes of constants\n", printable(c->arena, m->file),
+             m->ir->format, g->nodes.n, g->tensors.n, constant_bytes(g));
     put_io(t, c->arena, g, "input", g->inputs.at, g->inputs.n);
     put_io(t, c->arena, g, "output", g->outputs.at, g->outputs.n);
     base_put(t, "\n%5s  %-24s %-5s %-16s %12s\n", "id", "operator", "type", "output", "MACs");
@@ -143,7 +148,8 @@ static void inspect_json(burin_context *c, const burin_model *m, base_text *t) {
     for (size_t i = 0; i < g->nodes.n; i++) {
         const ir_node *n = &g->nodes.at[i];
         node_facts f = facts_of(c, m, g, n);
-        base_put(t, "%s{\"id\":%d,\"op\":", i ? ",\n" : "", n->id_count > 0 && n->ids[0] != IR_NONE ? (int)n->ids[0] : -1);
+        base_put(t, "%s{\"id\":%d,\"op\":", i ? ",\n" : "",
+                 n->id_count > 0 && n->ids[0] != IR_NONE ? (int)n->ids[0] : -1);
         base_put_quoted(t, n->op);
         base_puts(t, ",\"source\":");
         base_put_quoted(t, n->source_name != NULL ? n->source_name : n->op);
@@ -263,15 +269,22 @@ static base_status list(burin_context *c, void *arguments) {
     return BASE_OK;
 }
 
-static burin_status run_list(burin_context *c, burin_form form, void (*fill)(burin_context *, list_call *), const char **text) {
+static burin_status run_list(burin_context *c, burin_form form, void (*fill)(burin_context *, list_call *),
+                             const char **text) {
     list_call call = {.form = form, .fill = fill};
     burin_status status = api_guarded(c, list, &call);
     *text = status == BURIN_OK ? call.out.at : NULL;
     return status;
 }
 
-burin_status burin_list_targets(burin_context *c, burin_form form, const char **text) { return run_list(c, form, list_targets, text); }
+burin_status burin_list_targets(burin_context *c, burin_form form, const char **text) {
+    return run_list(c, form, list_targets, text);
+}
 
-burin_status burin_list_devices(burin_context *c, burin_form form, const char **text) { return run_list(c, form, list_devices, text); }
+burin_status burin_list_devices(burin_context *c, burin_form form, const char **text) {
+    return run_list(c, form, list_devices, text);
+}
 
-burin_status burin_list_operators(burin_context *c, burin_form form, const char **text) { return run_list(c, form, list_operators, text); }
+burin_status burin_list_operators(burin_context *c, burin_form form, const char **text) {
+    return run_list(c, form, list_operators, text);
+}

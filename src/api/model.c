@@ -13,10 +13,11 @@ typedef struct load_call {
     burin_model *model;
 } load_call;
 
-/* What is refused only for its operators is loaded all the same, for inspect; its diagnostics are taken back until a call needs
- * the whole model. */
+/* What is refused only for its operators is loaded all the same, for inspect; its diagnostics are taken back until a
+ * call needs the whole model. */
 static base_status read_model(burin_context *c, burin_model *m) {
-    const size_t n = c->diags.list.n, errors = c->diags.errors, warnings = c->diags.warnings, dropped = c->diags.dropped;
+    const size_t n = c->diags.list.n, errors = c->diags.errors, warnings = c->diags.warnings,
+                 dropped = c->diags.dropped;
     base_status status = formats_read(c->arena, m->file, m->bytes, NULL, &m->ir, &c->diags);
     base_diags again = {.arena = c->arena};
     const formats_options lenient = {.keep_unsupported = true};
@@ -53,7 +54,8 @@ burin_status burin_load(burin_context *c, const char *path, burin_model **model)
     return status;
 }
 
-burin_status burin_load_memory(burin_context *c, const char *name, const void *bytes, size_t size, burin_model **model) {
+burin_status burin_load_memory(burin_context *c, const char *name, const void *bytes, size_t size,
+                               burin_model **model) {
     load_call call = {.name = name, .bytes = bytes != NULL ? bytes : "", .size = size};
     burin_status status = api_guarded(c, load, &call);
     *model = status == BURIN_OK ? call.model : NULL;
@@ -64,12 +66,17 @@ base_status api_copy(const burin_model *m, ir_model **out) {
     return formats_read(m->context->arena, m->file, m->bytes, NULL, out, &m->context->diags);
 }
 
-size_t burin_input_count(const burin_model *m) { return m->ir->graphs.at[0].inputs.n; }
+size_t burin_input_count(const burin_model *m) {
+    return m->ir->graphs.at[0].inputs.n;
+}
 
-size_t burin_output_count(const burin_model *m) { return m->ir->graphs.at[0].outputs.n; }
+size_t burin_output_count(const burin_model *m) {
+    return m->ir->graphs.at[0].outputs.n;
+}
 
 burin_tensor_info api_tensor_info(const ir_tensor *t) {
-    burin_tensor_info info = {.name = t->name, .type = base_type_name(t->type), .rank = t->shape.rank, .scale_count = t->quant.n};
+    burin_tensor_info info = {
+        .name = t->name, .type = base_type_name(t->type), .rank = t->shape.rank, .scale_count = t->quant.n};
     memcpy(info.dim, t->shape.dim, sizeof info.dim);
     (void)ir_shape_elements(&t->shape, &info.elements);
     (void)ir_tensor_bytes(t, &info.bytes);

@@ -1,7 +1,7 @@
 /* npy.c - NumPy's .npy files (format version 1 to 3), and plain files.
  *
- * Takes paths or arrays. Gives arrays or bytes. Little-endian, C order; anything else is refused by name. The header is a
- * Python literal of which only the three keys that the format fixes are read.
+ * Takes paths or arrays. Gives arrays or bytes. Little-endian, C order; anything else is refused by name. The header is
+ * a Python literal of which only the three keys that the format fixes are read.
  * Source: numpy/lib/format.py, "Format Version 1.0".
  */
 #include <inttypes.h>
@@ -14,8 +14,9 @@
 static const struct {
     const char *descr;
     base_type type;
-} descrs[] = {{"<f8", BASE_F64}, {"<f4", BASE_F32}, {"<f2", BASE_F16}, {"<i8", BASE_I64}, {"<i4", BASE_I32}, {"<i2", BASE_I16},
-              {"|i1", BASE_I8},  {"<u8", BASE_U64}, {"<u4", BASE_U32}, {"<u2", BASE_U16}, {"|u1", BASE_U8},  {"|b1", BASE_BOOL}};
+} descrs[] = {{"<f8", BASE_F64}, {"<f4", BASE_F32}, {"<f2", BASE_F16}, {"<i8", BASE_I64},
+              {"<i4", BASE_I32}, {"<i2", BASE_I16}, {"|i1", BASE_I8},  {"<u8", BASE_U64},
+              {"<u4", BASE_U32}, {"<u2", BASE_U16}, {"|u1", BASE_U8},  {"|b1", BASE_BOOL}};
 
 static const char *descr_of(base_type type) {
     for (size_t i = 0; i < sizeof descrs / sizeof descrs[0]; i++) {
@@ -111,7 +112,9 @@ static base_status parse_npy(burin_context *c, const char *path, base_file file,
         }
     }
     if (!base_type_bytes(type, elements, &bytes) || bytes != file.size - start - length) {
-        return refuse(c, path, base_printf(c->arena, "its shape needs %" PRIu64 " bytes, the file holds %" PRIu64, bytes, file.size - start - length));
+        return refuse(c, path,
+                      base_printf(c->arena, "its shape needs %" PRIu64 " bytes, the file holds %" PRIu64, bytes,
+                                  file.size - start - length));
     }
     a->type = base_type_name(type);
     a->data = file.at + start + length;
@@ -144,7 +147,8 @@ static base_status npy_bytes(burin_context *c, void *arguments) {
     file_call *call = arguments;
     const burin_array *a = call->from;
     base_text header = {.arena = c->arena}, out = {.arena = c->arena};
-    base_put(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr_of(base_type_named(a->type, strlen(a->type))));
+    base_put(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+             descr_of(base_type_named(a->type, strlen(a->type))));
     for (uint32_t k = 0; k < a->rank; k++) {
         base_put(&header, "%s%" PRId64, k ? ", " : "", a->dim[k]);
     }

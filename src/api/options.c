@@ -1,13 +1,15 @@
 /* options.c - compile options: copied, compared, printed, and resolved to what the rooms take.
  *
- * Takes burin_compile_options of this or an older size (fields are only added). A value out of range is a usage error that
- * names what is allowed, and the nearest name.
+ * Takes burin_compile_options of this or an older size (fields are only added). A value out of range is a usage error
+ * that names what is allowed, and the nearest name.
  */
 #include <string.h>
 
 #include "api/api.h"
 
-static bool same_text(const char *a, const char *b) { return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0); }
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
 
 /* Fields that an older caller's struct does not have keep their defaults. */
 static burin_compile_options complete(const burin_compile_options *o) {
@@ -51,7 +53,8 @@ static base_status copy(burin_context *c, void *arguments) {
     return BASE_OK;
 }
 
-burin_status burin_compile_options_copy(burin_context *c, const burin_compile_options *from, burin_compile_options *to) {
+burin_status burin_compile_options_copy(burin_context *c, const burin_compile_options *from,
+                                        burin_compile_options *to) {
     options_call call = {.from = from, .to = to};
     return api_guarded(c, copy, &call);
 }
@@ -86,8 +89,8 @@ static base_status usage(burin_context *c, const char *what, const char *given, 
         base_put(&list, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", names[i]);
     }
     const char *near = base_nearest(given, names, n);
-    base_error(&c->diags, NULL, "%s: \"%s\" is none of %s%s%s%s", what, given, list.at, near != NULL ? "; did you mean " : "",
-               near != NULL ? near : "", near != NULL ? "?" : "");
+    base_error(&c->diags, NULL, "%s: \"%s\" is none of %s%s%s%s", what, given, list.at,
+               near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
     return BASE_USAGE;
 }
 

@@ -1,7 +1,7 @@
 /* run.c - one inference on a provider, made inputs, and the comparison of outputs.
  *
- * Takes a loaded model and arrays. Gives arrays. The reference provider is the evaluator over the graph as it was read; the host
- * provider is the emitted C, built with the host's compiler.
+ * Takes a loaded model and arrays. Gives arrays. The reference provider is the evaluator over the graph as it was read;
+ * the host provider is the emitted C, built with the host's compiler.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -77,8 +77,9 @@ static base_status check_inputs(burin_context *c, const run_call *call) {
         burin_tensor_info want = burin_input_info(call->m, i);
         const burin_array *given = &call->inputs[i];
         if (given->type == NULL || strcmp(given->type, want.type) != 0) {
-            return base_error(&c->diags, NULL, "input %zu \"%s\" is %s, given was %s", i, base_printable(c->arena, want.name, strlen(want.name), 60),
-                              want.type, given->type == NULL ? "nothing" : given->type);
+            return base_error(&c->diags, NULL, "input %zu \"%s\" is %s, given was %s", i,
+                              base_printable(c->arena, want.name, strlen(want.name), 60), want.type,
+                              given->type == NULL ? "nothing" : given->type);
         }
         if (given->size != want.bytes) {
             return base_error(&c->diags, NULL, "input %zu \"%s\" has %" PRIu64 " bytes, given were %zu", i,
@@ -88,7 +89,8 @@ static base_status check_inputs(burin_context *c, const run_call *call) {
     return BASE_OK;
 }
 
-static base_status run_reference(burin_context *c, const run_call *call, const api_resolved *o, const void *const *inputs, void *const *outputs) {
+static base_status run_reference(burin_context *c, const run_call *call, const api_resolved *o,
+                                 const void *const *inputs, void *const *outputs) {
     check_reference *reference = NULL;
     ops_goal goal = {o->compile.goals, o->compile.goal_count};
     base_arena *scratch = base_arena_new(&c->memory);
@@ -100,7 +102,8 @@ static base_status run_reference(burin_context *c, const run_call *call, const a
     return status;
 }
 
-static base_status run_host(burin_context *c, const run_call *call, const api_resolved *o, const void *const *inputs, void *const *outputs) {
+static base_status run_host(burin_context *c, const run_call *call, const api_resolved *o, const void *const *inputs,
+                            void *const *outputs) {
     ir_model *changed = NULL;
     plan_module *plan = NULL;
     base_arena *scratch = base_arena_new(&c->memory);
@@ -149,8 +152,9 @@ static base_status run(burin_context *c, void *arguments) {
     return BASE_USAGE;
 }
 
-burin_status burin_run(burin_context *c, const burin_model *m, const char *provider, const burin_compile_options *options, bool raw,
-                       const burin_array *inputs, burin_array *outputs) {
+burin_status burin_run(burin_context *c, const burin_model *m, const char *provider,
+                       const burin_compile_options *options, bool raw, const burin_array *inputs,
+                       burin_array *outputs) {
     run_call call = {m, provider, options, raw, inputs, outputs};
     return api_guarded(c, run, &call);
 }
@@ -180,7 +184,9 @@ static double largest(base_type type, const burin_array *a, uint64_t n) {
     return top;
 }
 
-static bool close_enough(double x, double y, double allowed) { return x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= allowed; }
+static bool close_enough(double x, double y, double allowed) {
+    return x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= allowed;
+}
 
 static base_status compare_values(burin_context *c, const compare_call *call, base_type type, uint64_t n) {
     bool is_float = base_type_is_float(type);
@@ -197,7 +203,8 @@ static base_status compare_values(burin_context *c, const compare_call *call, ba
     }
     base_text t = {.arena = c->arena};
     base_value x = base_load(type, call->a->data, first), y = base_load(type, call->b->data, first);
-    base_put(&t, "%s: %" PRIu64 " of %" PRIu64 " values differ, first [%" PRIu64 "]: ", call->name, different, n, first);
+    base_put(&t, "%s: %" PRIu64 " of %" PRIu64 " values differ, first [%" PRIu64 "]: ", call->name, different, n,
+             first);
     if (is_float) {
         base_put_float(&t, x.f);
         base_puts(&t, ", not ");
@@ -223,7 +230,8 @@ static base_status compare(burin_context *c, void *arguments) {
     return compare_values(c, call, base_type_named(a->type, strlen(a->type)), elements_of(a));
 }
 
-burin_status burin_compare(burin_context *c, const char *name, const burin_array *a, const burin_array *b, double absolute, double relative) {
+burin_status burin_compare(burin_context *c, const char *name, const burin_array *a, const burin_array *b,
+                           double absolute, double relative) {
     compare_call call = {name, a, b, absolute, relative};
     return api_guarded(c, compare, &call);
 }

@@ -43,21 +43,21 @@ typedef struct base_memory {
     base_realloc_fn realloc; /* NULL: libc's */
     void *user;
     base_guard *guard;
-    struct base_arena *arenas; /* alive, newest first */
+    struct base_arena *arenas;  /* alive, newest first */
     size_t in_use, peak, limit; /* bytes; limit 0: none. Over the limit is out of memory. */
 } base_memory;
 
 /* if (BASE_GUARD(memory, &guard)) { out of memory: return BASE_NO_MEMORY }
- * ...; base_unguard(memory, &guard). The jump frees every arena that was made since the guard was set, and with it what was
- * deferred. setjmp's rule: locals changed after it must be volatile. */
+ * ...; base_unguard(memory, &guard). The jump frees every arena that was made since the guard was set, and with it what
+ * was deferred. setjmp's rule: locals changed after it must be volatile. */
 #define BASE_GUARD(memory, g) (base_guard_set((memory), (g)), setjmp((g)->env))
 void base_guard_set(base_memory *memory, base_guard *guard);
 void base_unguard(base_memory *memory, base_guard *guard);
 
 typedef struct base_arena base_arena;
-base_arena *base_arena_new(base_memory *memory);     /* jumps when out of memory */
-void base_arena_free(base_arena *arena);             /* runs the deferred calls, last first; NULL is allowed */
-void *base_alloc(base_arena *arena, size_t count, size_t size);       /* zeroed, 16-byte aligned, never NULL */
+base_arena *base_arena_new(base_memory *memory); /* jumps when out of memory */
+void base_arena_free(base_arena *arena);         /* runs the deferred calls, last first; NULL is allowed */
+void *base_alloc(base_arena *arena, size_t count, size_t size); /* zeroed, 16-byte aligned, never NULL */
 /* p: from base_alloc, base_grow or NULL, with its count. As with realloc p is given up: only the result may be used. */
 void *base_grow(base_arena *arena, void *p, size_t old_count, size_t count, size_t size); /* new part zeroed */
 /* fn(argument) when the arena is freed; at once, before the jump, when there is no memory to note it. */
@@ -73,9 +73,9 @@ base_memory *base_arena_memory(const base_arena *arena);
         size_t n, cap;                                                                                                 \
     }
 #define BASE_PUSH(arena, v)                                                                                            \
-    ((v)->n == (v)->cap                                                                                                \
-         ? (void)((v)->at = base_vec_grow((arena), (v)->at, (v)->cap, sizeof *(v)->at), (v)->cap = (v)->cap ? 2 * (v)->cap : 8) \
-         : (void)0,                                                                                                    \
+    ((v)->n == (v)->cap ? (void)((v)->at = base_vec_grow((arena), (v)->at, (v)->cap, sizeof *(v)->at),                 \
+                                 (v)->cap = (v)->cap ? 2 * (v)->cap : 8)                                               \
+                        : (void)0,                                                                                     \
      &(v)->at[(v)->n++])
 void *base_vec_grow(base_arena *arena, void *at, size_t cap, size_t size); /* to 8, then doubles; new part zeroed */
 
@@ -94,24 +94,26 @@ typedef struct base_text {
 void base_put(base_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void base_puts(base_text *t, const char *s);
 void base_putn(base_text *t, const void *bytes, size_t n);
-void base_put_quoted(base_text *t, const char *s);  /* JSON string: quotes, escapes; bytes that are not UTF-8 become \ufffd */
+/* JSON string: quotes, escapes; bytes that are not UTF-8 become \ufffd */
+void base_put_quoted(base_text *t, const char *s);
 /* The shortest decimal that reads back as the same double; locale-free. Has a point or an exponent, so that C and JSON
  * read a float: 1.0 -0.0 0.1 1e-5 1.5e16; and nan inf -inf, which are neither C nor JSON. */
 void base_put_float(base_text *t, double v);
-void base_put_float32(base_text *t, float v);       /* the same for float */
+void base_put_float32(base_text *t, float v); /* the same for float */
 /* A name fit for terminals: control characters, marks that turn text around and bytes that are not UTF-8 escaped as
  * \xNN, the rest as it is; at most max bytes, the last three "..." when cut. */
 char *base_printable(base_arena *arena, const char *s, size_t n, size_t max);
 /* A number at the start of s: correctly rounded, locale-free: decimal and 0x hex floats with or without sign, point and
- * exponent; inf, nan as words of their own. Overflow gives inf. *end (NULL: not wanted) is what follows it; false: none. */
+ * exponent; inf, nan as words of their own. Overflow gives inf. *end (NULL: not wanted) is what follows it; false:
+ * none. */
 bool base_parse_float(const char *s, const char **end, double *v);
 
 /* Map from byte strings to uint64, in order of insertion; O(1) expected; iteration is insertion order.
  * Addresses of keys (NUL-terminated copies) and values stay good while others are added. */
 typedef struct base_map base_map;
 base_map *base_map_new(base_arena *arena);
-uint64_t *base_map_get(const base_map *map, const void *key, size_t n);              /* NULL: absent */
-uint64_t *base_map_put(base_map *map, const void *key, size_t n, bool *was_new);     /* copies the key; new value 0 */
+uint64_t *base_map_get(const base_map *map, const void *key, size_t n);          /* NULL: absent */
+uint64_t *base_map_put(base_map *map, const void *key, size_t n, bool *was_new); /* copies the key; new value 0 */
 size_t base_map_count(const base_map *map);
 const void *base_map_key(const base_map *map, size_t i, size_t *n, uint64_t **value);
 
@@ -149,7 +151,8 @@ typedef struct base_diags {
 } base_diags;
 /* The message is one line: a control character in it, a newline too, is shown as \xNN. 2,000 bytes are kept.
  * Reports; returns BASE_REFUSED, so that `return base_error(d, &place, "...")` reads well. place may be NULL. */
-base_status base_error(base_diags *d, const base_place *place, const char *format, ...) __attribute__((format(printf, 3, 4)));
+base_status base_error(base_diags *d, const base_place *place, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void base_warn(base_diags *d, const base_place *place, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void base_note(base_diags *d, const base_place *place, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* file:line:column: error: message, then the line and a caret; or file: path: message (byte 0x4f21), which names the
@@ -165,9 +168,11 @@ typedef struct base_file {
 } base_file;
 /* Maps a regular file, reads anything else up to 2^32 bytes. Errors say the system's reason. */
 base_status base_file_read(base_arena *arena, const char *path, base_file *out, base_diags *d);
-/* Writes to a temporary name in the same folder, fsyncs, renames. On failure the old file stands and no new one is left.
+/* Writes to a temporary name in the same folder, fsyncs, renames. On failure the old file stands and no new one is
+ * left.
  * force false: BASE_REFUSED when path exists. */
-base_status base_file_write(base_arena *arena, const char *path, const void *bytes, size_t n, bool force, base_diags *d);
+base_status base_file_write(base_arena *arena, const char *path, const void *bytes, size_t n, bool force,
+                            base_diags *d);
 /* One file of a folder that is written whole or not at all. */
 typedef struct base_output_file {
     const char *name; /* relative, with / for sub-folders; no "..", none twice (BASE_USAGE) */
@@ -176,7 +181,8 @@ typedef struct base_output_file {
 } base_output_file;
 /* Writes all to temporary names, then renames all; an existing target is kept unless force. Folders are made.
  * On failure the old files are back and folders made for it are gone. */
-base_status base_files_write(base_arena *arena, const char *folder, const base_output_file *files, size_t n, bool force, base_diags *d);
+base_status base_files_write(base_arena *arena, const char *folder, const base_output_file *files, size_t n, bool force,
+                             base_diags *d);
 
 /* ---- bounded little-endian bytes ---- */
 typedef struct base_bytes {
@@ -223,7 +229,7 @@ typedef enum base_type {
 #define BASE_TYPE_ENUM(E, name, bits, kind) BASE_##E,
     BASE_TYPES(BASE_TYPE_ENUM)
 #undef BASE_TYPE_ENUM
-    BASE_TYPE_COUNT
+        BASE_TYPE_COUNT
 } base_type;
 
 const char *base_type_name(base_type t);
@@ -244,8 +250,8 @@ typedef union base_value {
     uint64_t u;
     double f;
 } base_value;
-base_value base_load(base_type t, const void *data, uint64_t index);        /* any alignment */
-void base_store(base_type t, void *data, uint64_t index, base_value v);     /* integers: v is in range of t */
+base_value base_load(base_type t, const void *data, uint64_t index);    /* any alignment */
+void base_store(base_type t, void *data, uint64_t index, base_value v); /* integers: v is in range of t */
 /* Rounds v (nearest even) to float type t, by that format's rules for overflow, infinity and NaN; t is a float type.
  * Does not saturate: overflow is inf, or NaN where t has none. f4e2m1 has neither: beyond 6 is 6, NaN is 6. f8e8m0 has
  * powers of two from 2^-127 to 2^127 only: ties go up, 0 is 2^-127, the sign is dropped, infinity is NaN. */

@@ -42,9 +42,9 @@ typedef struct deferred {
 struct base_arena {
     base_memory *memory;
     base_arena *older, *newer; /* in the memory's list */
-    block *own;        /* blocks of one piece, newest first */
-    block *shared;     /* shared blocks, the one in use first */
-    size_t next_block; /* data bytes of the next shared block */
+    block *own;                /* blocks of one piece, newest first */
+    block *shared;             /* shared blocks, the one in use first */
+    size_t next_block;         /* data bytes of the next shared block */
     deferred *deferred;
 };
 

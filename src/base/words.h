@@ -15,13 +15,15 @@ int64_t base_floor_mod(int64_t a, int64_t b); /* sign of b; b == 0 gives 0 */
 int64_t base_trunc_div(int64_t a, int64_t b); /* toward zero; b == 0 gives 0 */
 int64_t base_trunc_rem(int64_t a, int64_t b); /* sign of a; b == 0 gives 0 */
 int64_t base_ipow(int64_t a, int64_t b);      /* wraps; b < 0: 0, but 1 for a == 1 and +-1 for a == -1 */
-/* shifts: the count is taken as it is; < 0 shifts the other way never: it gives as count 0; >= width: shl 0, shr 0 or the sign */
+/* shifts: the count is taken as it is; < 0 shifts the other way never: it gives as count 0; >= width: shl 0, shr 0 or
+ * the sign */
 int64_t base_shl(int64_t a, int64_t count, unsigned width);
 int64_t base_shr_signed(int64_t a, int64_t count, unsigned width);
 uint64_t base_shr_unsigned(uint64_t a, int64_t count, unsigned width);
 unsigned base_clz(uint64_t a, unsigned width); /* of 0: width */
 /* fixed point (gemmlowp's): */
-int32_t base_srdhm(int32_t a, int32_t b);        /* saturating rounding doubling high multiply; INT32_MIN*INT32_MIN gives INT32_MAX */
+/* saturating rounding doubling high multiply; INT32_MIN*INT32_MIN gives INT32_MAX */
+int32_t base_srdhm(int32_t a, int32_t b);
 int16_t base_srdhm16(int16_t a, int16_t b);
 int32_t base_rdivpot(int32_t x, int32_t exponent); /* x / 2^exponent, ties away from zero; exponent <= 0: x; > 31: 0 */
 
@@ -33,8 +35,8 @@ double base_exp(double), base_exp2(double), base_expm1(double), base_log(double)
 double base_sin(double), base_cos(double), base_tan(double), base_asin(double), base_acos(double), base_atan(double);
 double base_atan2(double y, double x), base_sinh(double), base_cosh(double), base_tanh(double);
 double base_asinh(double), base_acosh(double), base_atanh(double), base_erf(double), base_pow(double, double);
-double base_sqrt(double);   /* correctly rounded (IEEE) */
-double base_rsqrt(double);  /* 1/sqrt(x), two roundings */
+double base_sqrt(double);             /* correctly rounded (IEEE) */
+double base_rsqrt(double);            /* 1/sqrt(x), two roundings */
 double base_fmod(double a, double b); /* exact, sign of a; b == 0 or a infinite: NaN */
 double base_floor(double), base_ceil(double), base_trunc(double);
 double base_rne(double); /* nearest, ties to even */

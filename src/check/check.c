@@ -1,8 +1,8 @@
 /* check.c - the check of an emitted module: build, run on seeded inputs, compare.
  *
- * Takes a model as read and its plan. Gives "checked", or the first difference. Two comparisons: every kernel with its definition
- * (layers.c), and the outputs of the whole module with the evaluator over the graph as it was read, bit for bit where all of it
- * is integer arithmetic.
+ * Takes a model as read and its plan. Gives "checked", or the first difference. Two comparisons: every kernel with its
+ * definition (layers.c), and the outputs of the whole module with the evaluator over the graph as it was read, bit for
+ * bit where all of it is integer arithmetic.
  */
 #include <inttypes.h>
 #include <math.h>

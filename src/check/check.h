@@ -1,8 +1,9 @@
 /* check.h - face of room `check`: what was emitted is run and compared with the evaluator.
  *
- * Takes a model as read, a plan and the files a target made. Builds them with the host's compiler in a temporary folder, runs
- * them on seeded inputs and compares every output, and on a difference every operator in turn, with the evaluator on the raw
- * definitions: integers by bits, floats by the bound that follows from the definition (house.md 5.3 to 5.5).
+ * Takes a model as read, a plan and the files a target made. Builds them with the host's compiler in a temporary
+ * folder, runs them on seeded inputs and compares every output, and on a difference every operator in turn, with the
+ * evaluator on the raw definitions: integers by bits, floats by the bound that follows from the definition (house.md
+ * 5.3 to 5.5).
  */
 #ifndef BURIN_CHECK_H
 #define BURIN_CHECK_H
@@ -17,8 +18,8 @@ base_status check_reference_new(base_arena *arena, ops_registry *ops, const ir_m
 base_status check_reference_run(check_reference *r, base_arena *scratch, const void *const *inputs,
                                 void *const *outputs, base_diags *d);
 
-/* Inputs of case k: 0 all lowest, 1 all highest, 2 alternating extremes, 3.. random over the full range of the type (floats: within
- * [-1, 1], and larger by powers of two); the same on every machine. */
+/* Inputs of case k: 0 all lowest, 1 all highest, 2 alternating extremes, 3.. random over the full range of the type
+ * (floats: within [-1, 1], and larger by powers of two); the same on every machine. */
 void check_fill_inputs(const ir_model *m, unsigned k, void *const *inputs);
 
 typedef struct check_result {

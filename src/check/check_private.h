@@ -27,15 +27,17 @@ typedef struct check_build {
 } check_build;
 base_status check_build_module(base_arena *arena, const plan_module *plan, const compile_options *o,
                                const char *compiler, bool trace, check_build *out, base_diags *d);
-/* One run. trace: for each kernel in order the bytes of its program's inputs that are not constant (before), then of its outputs
- * (after); then the module's outputs. Without trace: the module's outputs. *bytes lives in arena. */
+/* One run. trace: for each kernel in order the bytes of its program's inputs that are not constant (before), then of
+ * its outputs (after); then the module's outputs. Without trace: the module's outputs. *bytes lives in arena. */
 base_status check_run_module(base_arena *arena, const check_build *b, const void *const *inputs, const uint8_t **bytes,
                              size_t *size, base_diags *d);
-/* The plan tensors whose bytes kernel k reads (is_input) or writes, constants left out, in the order they are traced. */
+/* The plan tensors whose bytes kernel k reads (is_input) or writes, constants left out, in the order they are
+ * traced. */
 size_t check_traced(const plan_module *p, const plan_kernel *k, bool is_input, uint32_t *out, size_t max);
 
 /* ---- layers.c ---- */
-/* Compares every kernel's outputs in a trace with the evaluator fed with the kernel's own traced inputs. inputs: the module's. */
+/* Compares every kernel's outputs in a trace with the evaluator fed with the kernel's own traced inputs. inputs: the
+ * module's. */
 base_status check_layers(base_arena *arena, const plan_module *p, const void *const *inputs, const uint8_t *trace,
                          size_t size, uint64_t *sampled, uint64_t *total, base_diags *d);
 

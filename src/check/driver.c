@@ -1,7 +1,8 @@
 /* driver.c - builds an emitted module into a small program and runs it.
  *
- * Takes a plan. Gives the bytes that the module computes: its outputs, or every step's inputs and outputs. The program reads the
- * inputs from stdin and writes to stdout; the arena is filled with a pattern first, so that nothing relies on zeros.
+ * Takes a plan. Gives the bytes that the module computes: its outputs, or every step's inputs and outputs. The program
+ * reads the inputs from stdin and writes to stdout; the arena is filled with a pattern first, so that nothing relies on
+ * zeros.
  */
 #include <inttypes.h>
 #include <string.h>

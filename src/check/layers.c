@@ -1,7 +1,8 @@
 /* layers.c - every kernel of a run compared with its definition, fed with the module's own inputs.
  *
- * Takes a trace (driver.c). Gives the first element that differs, by operator and index. A kernel above a cost limit is checked
- * on sampled elements: the corners, and random ones. Also finds bytes that were overwritten between producer and reader.
+ * Takes a trace (driver.c). Gives the first element that differs, by operator and index. A kernel above a cost limit is
+ * checked on sampled elements: the corners, and random ones. Also finds bytes that were overwritten between producer
+ * and reader.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -71,7 +72,8 @@ static char *value_text(base_arena *arena, base_type type, base_value v) {
     return t.at;
 }
 
-/* Integers: bits, or within the bound where the value was made from floats. Floats: within the bound of the wide value. */
+/* Integers: bits, or within the bound where the value was made from floats. Floats: within the bound of the wide
+ * value. */
 static bool agrees(base_type type, base_value got, base_value want, double wide, double bound) {
     if (!base_type_is_float(type)) {
         return got.u == want.u || (bound > 0 && fabs((double)got.i - (double)want.i) <= bound);
@@ -224,7 +226,8 @@ static base_status check_kernel(walker *w, size_t index) {
         }
     }
     if (status == BASE_OK) {
-        /* What depends on constants only is computed at compile time by the evaluator itself: exact, and without a bound. */
+        /* What depends on constants only is computed at compile time by the evaluator itself: exact, and without a
+         * bound. */
         const lang_program *definition = lang_fold(scratch, k->raw, FOLD_LIMIT);
         lang_code *code =
             lang_compile(scratch, definition, has_floats(definition) ? LANG_EVAL_BOUND : LANG_EVAL_EXACT, w->d);

@@ -1,7 +1,7 @@
 /* arrays.c - arrays between files and the terminal: reading inputs, printing values, digests.
  *
- * Takes paths and arrays. A file is .npy when it begins with that format's magic, whatever its name; anything else is raw
- * little-endian bytes, whose number must be the tensor's.
+ * Takes paths and arrays. A file is .npy when it begins with that format's magic, whatever its name; anything else is
+ * raw little-endian bytes, whose number must be the tensor's.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* cli.h - what the files of the command share.
  *
- * The command uses only the public headers. Everything that a sub-command needs is in `cli`: its arguments, the context, where
- * messages go. Results go to stdout, everything else to stderr.
+ * The command uses only the public headers. Everything that a sub-command needs is in `cli`: its arguments, the
+ * context, where messages go. Results go to stdout, everything else to stderr.
  */
 #ifndef BURIN_CLI_H
 #define BURIN_CLI_H
@@ -98,7 +98,8 @@ void cli_json_text(const char *text); /* quoted and escaped */
 void cli_json_shape(const burin_array *a);
 
 /* ---- arrays ---- */
-/* A file's contents as input i of the model: .npy by content, else raw bytes. Returns 0, or the exit status with the message printed. */
+/* A file's contents as input i of the model: .npy by content, else raw bytes. Returns 0, or the exit status with the
+ * message printed. */
 int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, burin_array *a);
 /* The same extents but for those of 1. */
 bool cli_same_shape(const burin_array *a, const burin_array *b);

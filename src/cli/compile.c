@@ -1,7 +1,7 @@
 /* compile.c - burin compile: from a model to files, with the table of what was decided and the line of the check.
  *
- * Takes INPUT and -o OUT. Writes nothing unless all of it went well; what exists is kept without --force, which is seen before
- * the work is done.
+ * Takes INPUT and -o OUT. Writes nothing unless all of it went well; what exists is kept without --force, which is seen
+ * before the work is done.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 
 #include "cli/cli.h"
 
-/* The extension of a path, NULL: none. A word of letters and digits that does not begin with a digit; "out.v2" has one, "run.2" none. */
+/* The extension of a path, NULL: none. A word of letters and digits that does not begin with a digit; "out.v2" has one,
+ * "run.2" none. */
 static const char *extension_of(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1, *dot = strrchr(name, '.');
     static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -51,7 +52,8 @@ static const char *first_existing(cli *c, const burin_output *output, const char
     return output->single && cli_exists(path) ? path : NULL;
 }
 
-/* What exists is found before the costly part: for a folder that is there the files' names come from a compilation without a check. */
+/* What exists is found before the costly part: for a folder that is there the files' names come from a compilation
+ * without a check. */
 static int check_existing(cli *c, const burin_model *model, const burin_compile_options *options) {
     const char *path = c->arguments.output, *existing = path;
     struct stat is;

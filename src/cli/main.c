@@ -1,7 +1,7 @@
 /* main.c - the command: finds the sub-command, runs it, ends with its status.
  *
- * Exit status: 0 done, 1 the input is refused (also files that cannot be read or written, and memory), 2 usage, 3 the output does
- * not compute what the input says, 4 no plan meets the budget, 70 our own fault.
+ * Exit status: 0 done, 1 the input is refused (also files that cannot be read or written, and memory), 2 usage, 3 the
+ * output does not compute what the input says, 4 no plan meets the budget, 70 our own fault.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* options.c - the arguments of a sub-command, parsed by the table options.def.
  *
- * Takes the words after the sub-command. Gives cli_arguments, or status 2 with a message that names the nearest option or
- * value. --name value, --name=value, -l value, -lvalue; -- ends the options. An option that is given twice is an error, but a LIST.
+ * Takes the words after the sub-command. Gives cli_arguments, or status 2 with a message that names the nearest option
+ * or value. --name value, --name=value, -l value, -lvalue; -- ends the options. An option that is given twice is an
+ * error, but a LIST.
  */
 #include <inttypes.h>
 #include <stdlib.h>

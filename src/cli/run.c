@@ -1,6 +1,7 @@
 /* run.c - burin run: one inference on a provider.
  *
- * Takes a model and a file for each input, or a seed. Gives output_0, output_1 ... in a folder, and what they hold on stdout.
+ * Takes a model and a file for each input, or a seed. Gives output_0, output_1 ... in a folder, and what they hold on
+ * stdout.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,8 +1,9 @@
-/* temporary.c - a folder for what the check and the host provider build, which is gone also when the command is stopped.
+/* temporary.c - a folder for what the check and the host provider build, which is gone also when the command is
+ * stopped.
  *
- * The library makes its temporary files under $TMPDIR and removes them when it returns; a signal would leave them. So TMPDIR becomes
- * a folder of this process; on SIGINT, SIGTERM and SIGHUP it is removed, and then the signal does what it always does. Where no
- * folder can be made nothing changes: the library says what is wrong when it needs one.
+ * The library makes its temporary files under $TMPDIR and removes them when it returns; a signal would leave them. So
+ * TMPDIR becomes a folder of this process; on SIGINT, SIGTERM and SIGHUP it is removed, and then the signal does what
+ * it always does. Where no folder can be made nothing changes: the library says what is wrong when it needs one.
  */
 #include <signal.h>
 #include <stdlib.h>

@@ -23,9 +23,10 @@ typedef struct compile_options {
 /* A C identifier from a file's name: letters, digits and _ kept, the rest _, never first a digit, never a keyword. */
 char *compile_prefix(base_arena *arena, const char *file);
 /* Passes, then the plan. m is changed. */
-base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o, plan_module **plan, base_diags *d);
+base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o,
+                         plan_module **plan, base_diags *d);
 /* The target's files of a plan. */
-base_status compile_emit(base_arena *arena, const compile_options *o, const plan_module *plan, const ir_model *m, const target_options *t,
-                         target_files *files, base_diags *d);
+base_status compile_emit(base_arena *arena, const compile_options *o, const plan_module *plan, const ir_model *m,
+                         const target_options *t, target_files *files, base_diags *d);
 
 #endif

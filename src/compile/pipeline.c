@@ -9,10 +9,11 @@
 #include "compile/compile.h"
 
 static bool is_keyword(const char *s) {
-    static const char *const words[] = {"auto", "break", "case", "char", "class", "const", "continue", "default", "delete", "do", "double", "else",
-                                        "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "main", "new", "register",
-                                        "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this",
-                                        "typedef", "union", "unsigned", "void", "volatile", "while"};
+    static const char *const words[] = {
+        "auto",   "break",  "case",     "char",     "class",    "const",  "continue", "default", "delete",   "do",
+        "double", "else",   "enum",     "extern",   "float",    "for",    "goto",     "if",      "inline",   "int",
+        "long",   "main",   "new",      "register", "restrict", "return", "short",    "signed",  "sizeof",   "static",
+        "struct", "switch", "template", "this",     "typedef",  "union",  "unsigned", "void",    "volatile", "while"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(s, words[i]) == 0) {
             return true;
@@ -21,7 +22,9 @@ static bool is_keyword(const char *s) {
     return false;
 }
 
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 char *compile_prefix(base_arena *arena, const char *file) {
     const char *slash = strrchr(file, '/');
@@ -43,7 +46,8 @@ char *compile_prefix(base_arena *arena, const char *file) {
     return t.at;
 }
 
-base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o, plan_module **plan, base_diags *d) {
+base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o,
+                         plan_module **plan, base_diags *d) {
     passes_context passes = {.arena = arena, .ops = ops, .goal = {o->goals, o->goal_count}, .opt_level = o->opt_level};
     passes.dump_after = o->dump_after;
     passes.dump = o->dump;
@@ -51,11 +55,15 @@ base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, cons
     if (status != BASE_OK) {
         return status;
     }
-    plan_options how = {.device = o->device, .prefix = o->prefix, .goals = o->goals, .goal_count = o->goal_count, .opt_level = o->opt_level};
+    plan_options how = {.device = o->device,
+                        .prefix = o->prefix,
+                        .goals = o->goals,
+                        .goal_count = o->goal_count,
+                        .opt_level = o->opt_level};
     return plan_build(arena, ops, m, &how, plan, d);
 }
 
-base_status compile_emit(base_arena *arena, const compile_options *o, const plan_module *plan, const ir_model *m, const target_options *t,
-                         target_files *files, base_diags *d) {
+base_status compile_emit(base_arena *arena, const compile_options *o, const plan_module *plan, const ir_model *m,
+                         const target_options *t, target_files *files, base_diags *d) {
     return o->target->emit(arena, plan, m, t, files, d);
 }

@@ -10,8 +10,8 @@
 
 typedef struct formats_options {
     const char *format; /* the format's name; NULL: told by the content */
-    /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that no
-     * operator has ("custom Detect"); what else is not supported is still refused. */
+    /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
+     * no operator has ("custom Detect"); what else is not supported is still refused. */
     bool keep_unsupported;
 } formats_options;
 
@@ -19,8 +19,8 @@ typedef struct formats_interface {
     const char *name, *description;
     const char *const *extensions;                     /* without the dot; NULL at the end */
     bool (*recognise)(const uint8_t *bytes, size_t n); /* by the first bytes; cheap */
-    /* Reads bytes, which the model borrows. file: its name, for messages. Every fault of the input is a diagnostic; operators
-     * and types that are not supported are all listed. *out is verified; options may be NULL. */
+    /* Reads bytes, which the model borrows. file: its name, for messages. Every fault of the input is a diagnostic;
+     * operators and types that are not supported are all listed. *out is verified; options may be NULL. */
     base_status (*read)(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
                         ir_model **out, base_diags *d);
     /* Appends the file's bytes; NULL: the format is only read. */
@@ -33,8 +33,8 @@ extern const formats_interface *const formats_list[];
 extern const size_t formats_count;
 const formats_interface *formats_find(const char *name); /* NULL: none */
 
-/* The format that recognises the bytes, else the one that the file's extension names (so that a broken file is explained by the
- * right reader), else NULL. */
+/* The format that recognises the bytes, else the one that the file's extension names (so that a broken file is
+ * explained by the right reader), else NULL. */
 const formats_interface *formats_recognise(const char *file, base_bytes bytes);
 /* Reads a file of any format. BASE_USAGE: options name a format that does not exist. */
 base_status formats_read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,

@@ -12,15 +12,17 @@
 #define IR_MAX_RANK 8u
 #define IR_NONE UINT32_MAX /* an absent optional input */
 
-/* Extents, outermost first. symbol[i] != 0: the extent is symbolic, symbols[symbol[i]-1] of the model, and dim[i] is its
- * declared bound (strides and arena use the bound); else dim[i] >= 0 is the extent. Rank 0 is a scalar (one element). */
+/* Extents, outermost first. symbol[i] != 0: the extent is symbolic, symbols[symbol[i]-1] of the model, and dim[i] is
+ * its declared bound (strides and arena use the bound); else dim[i] >= 0 is the extent. Rank 0 is a scalar (one
+ * element). */
 typedef struct ir_shape {
     uint32_t rank;
     int64_t dim[IR_MAX_RANK];
     uint32_t symbol[IR_MAX_RANK];
 } ir_shape;
 
-/* real = scale[k] * (q - zero[k]); k = 0 (n == 1: per tensor) or the index along axis (n == dim[axis]: per channel). n == 0: none. */
+/* real = scale[k] * (q - zero[k]); k = 0 (n == 1: per tensor) or the index along axis (n == dim[axis]: per channel). n
+ * == 0: none. */
 typedef struct ir_quant {
     uint32_t n;
     int32_t axis;
@@ -47,9 +49,10 @@ typedef struct ir_tensor {
     base_type type;
     ir_shape shape;
     ir_quant quant;
-    const void *data; /* constant contents, dense row-major little-endian, base_type_bytes(type, elements) bytes; NULL: computed */
-    bool variable;    /* state kept between runs */
-    uint32_t source;  /* index of the tensor in the input file; IR_NONE: made by a pass */
+    /* constant contents, dense row-major little-endian, base_type_bytes(type, elements) bytes; NULL: computed */
+    const void *data;
+    bool variable;   /* state kept between runs */
+    uint32_t source; /* index of the tensor in the input file; IR_NONE: made by a pass */
 } ir_tensor;
 
 typedef struct ir_node {
@@ -81,8 +84,8 @@ typedef struct ir_symbol {
 
 typedef struct ir_model {
     base_arena *arena;
-    const char *format; /* "tflite", "ir" ... */
-    const char *file;   /* base name of the input, for messages and default prefixes */
+    const char *format;        /* "tflite", "ir" ... */
+    const char *file;          /* base name of the input, for messages and default prefixes */
     BASE_VEC(ir_graph) graphs; /* [0] is the entry */
     BASE_VEC(ir_symbol) symbols;
 } ir_model;
@@ -91,8 +94,8 @@ ir_model *ir_model_new(base_arena *arena, const char *format, const char *file);
 ir_graph *ir_graph_add(ir_model *m, const char *name);
 uint32_t ir_tensor_add(ir_model *m, ir_graph *g, const char *name, base_type type, const ir_shape *shape);
 /* Copies the lists. id: operator index in the input file, IR_NONE for none. */
-ir_node *ir_node_add(ir_model *m, ir_graph *g, const char *op, const uint32_t *inputs, size_t input_count, const uint32_t *outputs,
-                     size_t output_count, uint32_t id);
+ir_node *ir_node_add(ir_model *m, ir_graph *g, const char *op, const uint32_t *inputs, size_t input_count,
+                     const uint32_t *outputs, size_t output_count, uint32_t id);
 void ir_attr_int(ir_model *m, ir_node *n, const char *name, int64_t v);
 void ir_attr_float(ir_model *m, ir_node *n, const char *name, double v);
 void ir_attr_text(ir_model *m, ir_node *n, const char *name, const char *v);
@@ -105,13 +108,16 @@ bool ir_shape_same(const ir_shape *a, const ir_shape *b);
 /* Product of extents (bounds of symbolic ones); false on overflow or above 2^48 elements. */
 bool ir_shape_elements(const ir_shape *s, uint64_t *n);
 bool ir_tensor_bytes(const ir_tensor *t, uint64_t *bytes);
-char *ir_shape_print(base_arena *arena, const ir_shape *s); /* "1x49x10x1", "scalar" for rank 0, symbols by name if m is kept elsewhere as "?" */
+/* "1x49x10x1", "scalar" for rank 0, symbols by name if m is kept elsewhere as "?" */
+char *ir_shape_print(base_arena *arena, const ir_shape *s);
 
-/* Structure: indices in range, one producer a tensor, no read before its producer, no cycle, constants have the right number of
- * bytes, quantisation sane (scale finite and > 0, zero points in the type's range, axis in rank, n == dim[axis]).
+/* Structure: indices in range, one producer a tensor, no read before its producer, no cycle, constants have the right
+ * number of bytes, quantisation sane (scale finite and > 0, zero points in the type's range, axis in rank, n ==
+ * dim[axis]).
  * O(nodes + tensors). Every error names graph, node and tensor. */
 base_status ir_verify(const ir_model *m, base_diags *d);
-/* Puts the nodes of every graph into an executable order, keeping the given one where it is already; a cycle is an error. */
+/* Puts the nodes of every graph into an executable order, keeping the given one where it is already; a cycle is an
+ * error. */
 base_status ir_sort(ir_model *m, base_diags *d);
 
 /* The text form (docs/IR.md). ir_parse(ir_print(m)) is m again, byte for byte on printing; whole constants included. */

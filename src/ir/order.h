@@ -10,8 +10,8 @@ const char *ir_node_label(const ir_model *m, const ir_graph *g, size_t node);
 base_place ir_place_node(const ir_model *m, const ir_graph *g, size_t node);
 base_place ir_place_tensor(const ir_model *m, const ir_graph *g, size_t tensor);
 
-/* order[0..nodes.n) becomes an executable order of g that moves a node only where it must. Every tensor index of g is in
- * range. Nodes that touch one variable keep their order among themselves. A cycle is reported and refused. */
+/* order[0..nodes.n) becomes an executable order of g that moves a node only where it must. Every tensor index of g is
+ * in range. Nodes that touch one variable keep their order among themselves. A cycle is reported and refused. */
 base_status ir_order(const ir_model *m, const ir_graph *g, uint32_t *order, base_diags *d);
 
 #endif

@@ -1,8 +1,9 @@
 /* parse.c - the text form, parsed (docs/IR.md is its definition).
  *
- * Takes text of any length and content; reads it once, without recursion, in memory proportional to it. Gives the model,
- * or errors with line, column and caret: after an error it goes on at the next line that begins a statement.
- * Checks the grammar, that references are to what was declared above, and the sizes of constants; ir_verify does the rest.
+ * Takes text of any length and content; reads it once, without recursion, in memory proportional to it. Gives the
+ * model, or errors with line, column and caret: after an error it goes on at the next line that begins a statement.
+ * Checks the grammar, that references are to what was declared above, and the sizes of constants; ir_verify does the
+ * rest.
  */
 #include "ir/text.h"
 
@@ -318,7 +319,8 @@ static bool parse_refs(parser *p, bool may_be_absent, u32_list *out) {
 
 /* ---- constants ---- */
 
-/* The contents between the quotes of a constant: whitespace is passed over. *c: the next character; 0 at the closing quote. */
+/* The contents between the quotes of a constant: whitespace is passed over. *c: the next character; 0 at the closing
+ * quote. */
 static bool next_digit(parser *p, size_t start, char *c) {
     while (p->at < p->n && strchr(" \t\r\n", p->text[p->at])) {
         p->at++;

@@ -1,7 +1,8 @@
 /* print.c - the text form, printed (docs/IR.md is its definition).
  *
- * Takes a verified model. Gives text that ir_parse reads back to the same model: names escaped to printable ASCII, floats
- * as the shortest decimals that are exact, constants whole. The same model gives the same bytes on every machine.
+ * Takes a verified model. Gives text that ir_parse reads back to the same model: names escaped to printable ASCII,
+ * floats as the shortest decimals that are exact, constants whole. The same model gives the same bytes on every
+ * machine.
  */
 #include "ir/text.h"
 

@@ -12,7 +12,8 @@ extern const char *const ir_text_kinds[IR_FLOATS + 1]; /* by ir_attr_kind */
 /* A letter or underscore, then letters, digits, underscores, dots; "_" alone is no word (it is the absent input). */
 bool ir_text_is_word(const char *s);
 
-/* The node's attribute called name, made if it is new; its value is the caller's to set. Valid until the next one is put. */
+/* The node's attribute called name, made if it is new; its value is the caller's to set. Valid until the next one is
+ * put. */
 ir_attr *ir_attr_put(ir_model *m, ir_node *n, const char *name, ir_attr_kind kind);
 
 #endif

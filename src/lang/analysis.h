@@ -14,14 +14,16 @@ typedef struct lang_range {
     bool known;
 } lang_range;
 
-/* One analysis of one program; memoised. data of constant tensors is read once per tensor for its range; input tensors have the
- * full range of their type unless set. Intervals are of the mathematical value: an operation that may wrap gives the type's range. */
+/* One analysis of one program; memoised. data of constant tensors is read once per tensor for its range; input tensors
+ * have the full range of their type unless set. Intervals are of the mathematical value: an operation that may wrap
+ * gives the type's range. */
 typedef struct lang_ranges lang_ranges;
 lang_ranges *lang_ranges_new(base_arena *arena, const lang_program *p);
 void lang_ranges_tensor(lang_ranges *r, uint32_t tensor, lang_range range); /* narrower contents, known by the caller */
 lang_range lang_range_of(lang_ranges *r, const lang_stage *s, lang_ref e);
 lang_range lang_range_tensor(lang_ranges *r, uint32_t tensor); /* of all elements */
-/* Could the integer arithmetic of node e (ADD SUB MUL NEG ABS SHL, SUM, PROD) leave its type? false is a proof that it cannot. */
+/* Could the integer arithmetic of node e (ADD SUB MUL NEG ABS SHL, SUM, PROD) leave its type? false is a proof that it
+ * cannot. */
 bool lang_may_wrap(lang_ranges *r, const lang_stage *s, lang_ref e);
 
 /* ---- affine forms: c0 + sum of coefficient * variable ---- */
@@ -38,17 +40,18 @@ bool lang_affine_read(const lang_program *p, lang_ref read, lang_affine *out);
 /* ---- conditions ---- */
 /* The conjuncts of a guard, in order. */
 size_t lang_conjuncts(const lang_program *p, lang_ref guard, lang_ref *out, size_t max);
-/* The condition under which read r is inside its tensor, as affine inequalities 0 <= a <= limit, one per dimension that can
- * leave it (by ranges). false: some index is not affine. */
+/* The condition under which read r is inside its tensor, as affine inequalities 0 <= a <= limit, one per dimension that
+ * can leave it (by ranges). false: some index is not affine. */
 typedef struct lang_bound_check {
     lang_affine index;
-    int64_t extent;      /* inside: 0 <= index < extent */
-    bool low, high;      /* which side can fail */
+    int64_t extent; /* inside: 0 <= index < extent */
+    bool low, high; /* which side can fail */
 } lang_bound_check;
-bool lang_read_checks(lang_ranges *r, const lang_stage *s, lang_ref read, lang_bound_check *out, size_t *n /* in: room, out: count */);
+bool lang_read_checks(lang_ranges *r, const lang_stage *s, lang_ref read, lang_bound_check *out,
+                      size_t *n /* in: room, out: count */);
 
-/* Is read r inside its tensor wherever stage s evaluates it: by its indices' ranges, and by the conditions of the ifs, &&, || and
- * guards above it? true is a proof: no check is needed, and a fill cannot act. */
+/* Is read r inside its tensor wherever stage s evaluates it: by its indices' ranges, and by the conditions of the ifs,
+ * &&, || and guards above it? true is a proof: no check is needed, and a fill cannot act. */
 bool lang_read_inside(lang_ranges *r, const lang_stage *s, lang_ref read);
 
 /* ---- roles (waist.md 2.3): what a stage is, found, never declared ---- */
@@ -95,7 +98,8 @@ lang_roles lang_roles_of(lang_ranges *r, const lang_stage *s);
 /* Does e contain a reduction node? Does stage s read tensor t, and how often? */
 bool lang_has_reduction(const lang_program *p, lang_ref e);
 uint32_t lang_reads_of(const lang_program *p, const lang_stage *s, uint32_t tensor);
-/* Every read of tensor t by stage s is at exactly the point being written (same variables, same order): in place is legal. */
+/* Every read of tensor t by stage s is at exactly the point being written (same variables, same order): in place is
+ * legal. */
 bool lang_reads_at_point(const lang_program *p, const lang_stage *s, uint32_t tensor);
 /* Multiply-accumulates of the program: elements x domain of every sum of products. */
 uint64_t lang_macs(const lang_program *p);

@@ -1,8 +1,8 @@
 /* ast.h - the syntax tree of definitions (private to lang).
  *
- * Takes text (lex.c, parse.c). Gives a library of `fn` and `op` (library.c), read by instantiation only and never changed
- * after parsing. Names are interned: a symbol is an index into the library's table, 0 is no name. Every tree has a bounded
- * height, so readers may recurse.
+ * Takes text (lex.c, parse.c). Gives a library of `fn` and `op` (library.c), read by instantiation only and never
+ * changed after parsing. Names are interned: a symbol is an index into the library's table, 0 is no name. Every tree
+ * has a bounded height, so readers may recurse.
  */
 #ifndef BURIN_LANG_AST_H
 #define BURIN_LANG_AST_H

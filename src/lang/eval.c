@@ -1,7 +1,8 @@
 /* eval.c - the evaluator's face: compiles programs, runs them whole, counts their cost.
  *
- * Takes programs and buffers. Gives outputs as eval.h says. Stages whose extents are all known are compiled once; those that
- * touch a dynamic extent are compiled in each run, when the extents are known. Single elements are in eval_elements.c.
+ * Takes programs and buffers. Gives outputs as eval.h says. Stages whose extents are all known are compiled once; those
+ * that touch a dynamic extent are compiled in each run, when the extents are known. Single elements are in
+ * eval_elements.c.
  */
 #include "lang/eval_code.h"
 
@@ -34,8 +35,8 @@ eval_options eval_options_of(const lang_code *code, const int64_t (*dims)[LANG_M
     return o;
 }
 
-/* BOUND mode: what depends on inputs by float arithmetic has a bound. What depends on constants only is folded, with our own
- * words, wherever it is compiled: it is exact. */
+/* BOUND mode: what depends on inputs by float arithmetic has a bound. What depends on constants only is folded, with
+ * our own words, wherever it is compiled: it is exact. */
 static void find_approximate(lang_code *code, base_arena *scratch) {
     const lang_program *p = code->program;
     uint8_t *varies = BASE_NEWS(scratch, uint8_t, p->nodes.n), *varying = BASE_NEWS(scratch, uint8_t, p->tensors.n + 1);

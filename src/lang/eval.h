@@ -13,8 +13,9 @@ typedef struct lang_code lang_code;
 
 typedef enum lang_eval_mode {
     LANG_EVAL_EXACT, /* every float operation rounds to its type, sums in ascending order */
-    /* Floats are computed wide (double), with a running bound b for each: whatever order, contraction or accumulation width up
-     * to the stated type an implementation takes, its value lies within b of ours (house.md 5.3). Integer parts are exact. */
+    /* Floats are computed wide (double), with a running bound b for each: whatever order, contraction or accumulation
+     * width up to the stated type an implementation takes, its value lies within b of ours (house.md 5.3). Integer
+     * parts are exact. */
     LANG_EVAL_BOUND,
 } lang_eval_mode;
 
@@ -29,14 +30,17 @@ typedef struct lang_result {
 } lang_result;
 
 /* inputs[k]: contents of program input k, NULL where absent or constant. results: one per output.
- * Errors: a read outside its tensor without fill (stage, tensor, index, the definition's place), a dynamic extent beyond its
- * bound, cancelled. scratch: for intermediate stages; may be freed after. */
-base_status lang_run(const lang_code *code, base_arena *scratch, const void *const *inputs, lang_result *results, base_diags *d);
+ * Errors: a read outside its tensor without fill (stage, tensor, index, the definition's place), a dynamic extent
+ * beyond its bound, cancelled. scratch: for intermediate stages; may be freed after. */
+base_status lang_run(const lang_code *code, base_arena *scratch, const void *const *inputs, lang_result *results,
+                     base_diags *d);
 
-/* Single elements: element[k] (row-major numbers) of one output, k < n, computed by need: of each intermediate stage only what is
- * read (stages of recurrences whole). values: n elements of the output's type; BOUND mode also value, bound as above (or NULL). */
-base_status lang_run_elements(const lang_code *code, base_arena *scratch, const void *const *inputs, uint32_t output, const uint64_t *element,
-                              size_t n, void *values, double *value, double *bound, base_diags *d);
+/* Single elements: element[k] (row-major numbers) of one output, k < n, computed by need: of each intermediate stage
+ * only what is read (stages of recurrences whole). values: n elements of the output's type; BOUND mode also value,
+ * bound as above (or NULL). */
+base_status lang_run_elements(const lang_code *code, base_arena *scratch, const void *const *inputs, uint32_t output,
+                              const uint64_t *element, size_t n, void *values, double *value, double *bound,
+                              base_diags *d);
 
 /* Scalar operations that one run costs, counted as words x elements; for reports and for choosing sampled checks. */
 uint64_t lang_cost(const lang_program *p);

@@ -1,8 +1,8 @@
 /* eval_access.c - reading tensors into rows and writing rows to tensors.
  *
- * Takes eval_access: an address affine over the tile with a box of points that are inside (eval_load), or an element number
- * for each point (eval_gather). Gives values in the register's class; outside the tensor the fill, or an error with stage,
- * tensor, index and place. Knows no words.
+ * Takes eval_access: an address affine over the tile with a box of points that are inside (eval_load), or an element
+ * number for each point (eval_gather). Gives values in the register's class; outside the tensor the fill, or an error
+ * with stage, tensor, index and place. Knows no words.
  */
 #include <assert.h>
 #include <math.h>
@@ -157,7 +157,8 @@ static int64_t floor_div(int64_t a, int64_t b) {
     return base_floor_div(a, b);
 }
 
-/* The values v of axis k, start + v*step in [0, extent), met with the box. Everything is far from the ends of int64_t: see fits. */
+/* The values v of axis k, start + v*step in [0, extent), met with the box. Everything is far from the ends of int64_t:
+ * see fits. */
 static void narrow(box *b, uint32_t k, int64_t start, int64_t step, int64_t extent) {
     int64_t lo, hi; /* hi is exclusive */
     if (step > 0) {

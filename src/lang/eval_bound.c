@@ -1,11 +1,11 @@
 /* eval_bound.c - running error analysis: what words do to values with bounds.
  *
- * Takes for each operand a value v and a bound b: any allowed implementation has some w with |w - v| <= b. Gives the same for
- * the result, for every implementation that rounds each operation to its type at worst, sums in any order or wider, and whose
- * library words are off by at most 4 units in the last place. An integer that comes from floats has a bound too: a rounding
- * or truncation whose argument straddles a border gives one that covers both sides; words that are not monotone on an
- * uncertain integer give the width of the type. A condition within its bound counts both ways. The last digits of double
- * are counted on top, so that a bound is never the noise of the evaluation itself.
+ * Takes for each operand a value v and a bound b: any allowed implementation has some w with |w - v| <= b. Gives the
+ * same for the result, for every implementation that rounds each operation to its type at worst, sums in any order or
+ * wider, and whose library words are off by at most 4 units in the last place. An integer that comes from floats has a
+ * bound too: a rounding or truncation whose argument straddles a border gives one that covers both sides; words that
+ * are not monotone on an uncertain integer give the width of the type. A condition within its bound counts both ways.
+ * The last digits of double are counted on top, so that a bound is never the noise of the evaluation itself.
  */
 #include "lang/eval_bound.h"
 

@@ -13,7 +13,8 @@ void eval_bound_possible_row(const eval_machine *m, const eval_ins *i, size_t n)
 /* d = b2 > 0 ? inf : a. */
 void eval_bound_taint_row(const eval_machine *m, const eval_ins *i, size_t n);
 /* Accumulates a +- a2 into d, d2 and the sum of magnitudes c and the count (first and last: what was seen) c2.
- * b: mask or 0; b2: the guard is uncertain where > 0, or 0. imm: the reduction. The second works on scalars over all points. */
+ * b: mask or 0; b2: the guard is uncertain where > 0, or 0. imm: the reduction. The second works on scalars over all
+ * points. */
 void eval_bound_accumulate(const eval_machine *m, const eval_ins *i, size_t n);
 void eval_bound_close(const eval_machine *m, const eval_ins *i, size_t n);
 /* The rounding of a sum: d2 from d, d2, magnitudes c, count c2. */

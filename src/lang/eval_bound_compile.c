@@ -1,7 +1,8 @@
 /* eval_bound_compile.c - code for values with error bounds.
  *
- * Takes nodes whose value depends on float arithmetic over inputs. Gives instructions whose registers come in pairs: the value
- * (floats as doubles) and its bound. Everything else is compiled as in exact mode. The rules are in eval_bound.c.
+ * Takes nodes whose value depends on float arithmetic over inputs. Gives instructions whose registers come in pairs:
+ * the value (floats as doubles) and its bound. Everything else is compiled as in exact mode. The rules are in
+ * eval_bound.c.
  */
 #include <math.h>
 #include <string.h>

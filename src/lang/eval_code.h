@@ -41,7 +41,8 @@ void eval_bind_inputs(const lang_code *code, base_arena *scratch, const void *co
 /* Evaluates the dynamic extents of a tensor into dim. */
 base_status eval_dynamic_extents(const lang_code *code, eval_machine *m, base_arena *scratch, uint32_t tensor,
                                  const base_place *place, int64_t *dim);
-/* Element `from` of a tensor as element `to` of data, its value and bound; wide or exact; any of the three may be NULL. */
+/* Element `from` of a tensor as element `to` of data, its value and bound; wide or exact; any of the three may be
+ * NULL. */
 void eval_deliver_element(const eval_store *store, base_type t, uint64_t from, void *data, uint64_t to, double *value,
                           double *bound);
 /* All n elements. data: typed contents of wide tensors, NULL otherwise. */

@@ -1,8 +1,9 @@
 /* eval_compile.c - compiles one stage to evaluator code.
  *
- * Takes a stage, the actual extents and options. Gives blocks of instructions: loops over output variables, a tile of the
- * trailing ones as rows, and every expression in the outermost scope where its variables are bound, unless it may fail or
- * holds a reduction and the scope is conditional. Needs nothing simplified; diagnoses only nesting beyond the limit.
+ * Takes a stage, the actual extents and options. Gives blocks of instructions: loops over output variables, a tile of
+ * the trailing ones as rows, and every expression in the outermost scope where its variables are bound, unless it may
+ * fail or holds a reduction and the scope is conditional. Needs nothing simplified; diagnoses only nesting beyond the
+ * limit.
  */
 #include "lang/eval_compile.h"
 
@@ -77,7 +78,8 @@ static bool may_leave_type(eval_compiler *c, lang_word w, lang_ref r) {
     return false;
 }
 
-/* A proof by ranges that the mathematical value stays in the type; eval_range gives the whole type where it does not. */
+/* A proof by ranges that the mathematical value stays in the type; eval_range gives the whole type where it does
+ * not. */
 static bool stays_in_type(eval_compiler *c, lang_ref r) {
     const lang_program *p = c->program;
     const lang_node *n = lang_at(p, r);

@@ -140,7 +140,8 @@ bool eval_approximate_index(eval_compiler *c, lang_ref r);
 eval_value eval_bound_taint(eval_compiler *c, eval_scope *s, lang_ref r, eval_value v);
 void eval_bound_store(eval_compiler *c, eval_scope *s, const eval_access *x, eval_value v, base_type t);
 
-/* Accumulators of a reduction with bounds. size: sum of magnitudes; count: of terms, or what first and last have seen. */
+/* Accumulators of a reduction with bounds. size: sum of magnitudes; count: of terms, or what first and last have
+ * seen. */
 typedef struct eval_fold {
     lang_reduction op;
     base_type type;

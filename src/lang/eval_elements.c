@@ -1,8 +1,8 @@
 /* eval_elements.c - single elements of an output, computed by need.
  *
- * Takes element numbers. Gives their values: a stage is compiled for one element, and each read of another stage's tensor
- * first computes what is not there yet. So the cost is that of the elements that are read; what is known is kept for the
- * call. Recurrences are run whole. Memory for an intermediate tensor is its whole size.
+ * Takes element numbers. Gives their values: a stage is compiled for one element, and each read of another stage's
+ * tensor first computes what is not there yet. So the cost is that of the elements that are read; what is known is kept
+ * for the call. Recurrences are run whole. Memory for an intermediate tensor is its whole size.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* eval_machine.c - runs blocks of evaluator code.
  *
- * Takes compiled blocks and a frame. Gives the effects of their instructions; stops at the first error. Loops, tiles and
- * branches are here; what the other instructions do is in eval_rows.c, eval_access.c and eval_bound.c.
+ * Takes compiled blocks and a frame. Gives the effects of their instructions; stops at the first error. Loops, tiles
+ * and branches are here; what the other instructions do is in eval_rows.c, eval_access.c and eval_bound.c.
  */
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* eval_private.h - the evaluator's bytecode and machine (private to lang).
  *
- * A stage is compiled to a tree of blocks of instructions. A register is a scalar or a row: one value for each point of the
- * current tile, a run of up to LANG_ROW points of trailing variables in ascending order. eval_compile.c makes the code,
- * eval_registers.c places registers, eval_machine.c runs it, eval_rows.c and eval_access.c are what instructions do,
- * eval_bound.c is the same for values with error bounds.
+ * A stage is compiled to a tree of blocks of instructions. A register is a scalar or a row: one value for each point of
+ * the current tile, a run of up to LANG_ROW points of trailing variables in ascending order. eval_compile.c makes the
+ * code, eval_registers.c places registers, eval_machine.c runs it, eval_rows.c and eval_access.c are what instructions
+ * do, eval_bound.c is the same for values with error bounds.
  */
 #ifndef BURIN_LANG_EVAL_PRIVATE_H
 #define BURIN_LANG_EVAL_PRIVATE_H
@@ -33,7 +33,8 @@ typedef enum eval_op {
     EVAL_BRANCH, /* a: scalar bool; extra: eval_branch */
     EVAL_WHEN,   /* a: row of bool; extra: eval_branch; yes is run when any is true */
     EVAL_LOAD,   /* extra: eval_access: affine over the tile */
-    EVAL_GATHER, /* extra: eval_access: a: row or scalar of element numbers, b: row or scalar of bool: inside (0: proved) */
+    /* extra: eval_access: a: row or scalar of element numbers, b: row or scalar of bool: inside (0: proved) */
+    EVAL_GATHER,
     EVAL_STORE, /* extra: eval_access; a: value */
 } eval_op;
 

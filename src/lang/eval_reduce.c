@@ -1,8 +1,8 @@
 /* eval_reduce.c - code for reductions.
  *
- * Takes a reduction and the scope of its value. Gives loops around a row of accumulators where the value is a row; else the
- * trailing variables of the reduction itself become a row that is closed in ascending order, so that float sums are the
- * sequential sum exactly. Guards become branches (scalar) or masks (rows), conjunct by conjunct from the left.
+ * Takes a reduction and the scope of its value. Gives loops around a row of accumulators where the value is a row; else
+ * the trailing variables of the reduction itself become a row that is closed in ascending order, so that float sums are
+ * the sequential sum exactly. Guards become branches (scalar) or masks (rows), conjunct by conjunct from the left.
  */
 #include "lang/eval_compile.h"
 

@@ -1,8 +1,8 @@
 /* eval_registers.c - places the registers of compiled code in one frame.
  *
- * Takes the tree of blocks and the list of registers, each with the block that owns it. A register lives from its first to
- * its last use; a use inside a nested block counts for the whole of it, as blocks repeat. Gives byte offsets in place of
- * register numbers. Registers without an owner (constants, given variables) live always.
+ * Takes the tree of blocks and the list of registers, each with the block that owns it. A register lives from its first
+ * to its last use; a use inside a nested block counts for the whole of it, as blocks repeat. Gives byte offsets in
+ * place of register numbers. Registers without an owner (constants, given variables) live always.
  */
 #include <assert.h>
 

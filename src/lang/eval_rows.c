@@ -1,7 +1,7 @@
 /* eval_rows.c - what words, selections and reductions do on rows.
  *
- * Takes registers of the machine. Gives for each point exactly what lang_word_value gives: a kernel that is written out here
- * is a plain loop that compilers vectorise; every other word goes through the general kernel, point by point.
+ * Takes registers of the machine. Gives for each point exactly what lang_word_value gives: a kernel that is written out
+ * here is a plain loop that compilers vectorise; every other word goes through the general kernel, point by point.
  * Does not wrap narrow integers unless said: the compiler adds eval_wrap_kernel where a value can leave its type.
  */
 #include <assert.h>

@@ -1,7 +1,8 @@
 /* expand.c - expressions of a definition to nodes of the program: names, reads, blocks, fns, reductions.
  *
- * Takes a tree and the position inside the packs around it. Gives its value. Static conditions choose at once: what is not chosen is
- * never expanded. Time is bounded by a count of expansions, depth by a limit; equal expressions become one node.
+ * Takes a tree and the position inside the packs around it. Gives its value. Static conditions choose at once: what is
+ * not chosen is never expanded. Time is bounded by a count of expansions, depth by a limit; equal expressions become
+ * one node.
  */
 #include "lang/inst.h"
 
@@ -522,7 +523,8 @@ bool lang_i_extent(lang_inst *in, lang_pos pos, lang_val v, bool outside, lang_r
     return true;
 }
 
-/* A variable for a reduction: one with this extent that nothing in scope uses, so that equal reductions become one node. */
+/* A variable for a reduction: one with this extent that nothing in scope uses, so that equal reductions become one
+ * node. */
 static bool bind_variable(lang_inst *in, lang_pos pos, const char *name, lang_ref extent, int64_t bound,
                           lang_ref *out) {
     uint64_t busy = in->active | (in->env.n > 0 ? in->env.at[in->env.n - 1].bound : 0);

@@ -1,7 +1,8 @@
 /* fold.c - what depends on constants only is computed now.
  *
- * Takes a program. Gives one in which every stage whose values are known is a constant tensor, computed by the evaluator, and in
- * which nothing is left that no output needs. An evaluation that fails (a read outside, a limit) leaves its stages as they are.
+ * Takes a program. Gives one in which every stage whose values are known is a constant tensor, computed by the
+ * evaluator, and in which nothing is left that no output needs. An evaluation that fails (a read outside, a limit)
+ * leaves its stages as they are.
  */
 #include <assert.h>
 
@@ -273,7 +274,8 @@ static bool copy_constant(lang_program *q, base_arena *arena, const lang_stage *
     return copy.body != 0;
 }
 
-/* For each folded tensor a constant: the tensor itself, or one beside it where it is an output. read_map says what readers read. */
+/* For each folded tensor a constant: the tensor itself, or one beside it where it is an output. read_map says what
+ * readers read. */
 static void add_constants(folder *f, lang_program *q, const uint32_t *map, uint32_t *read_map) {
     const lang_program *p = f->p;
     for (uint32_t t = 0; t < p->tensors.n; t++) {

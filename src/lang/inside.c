@@ -1,7 +1,8 @@
 /* inside.c - which conditions hold where a node is evaluated, and what that proves of a read's indices.
  *
- * Takes a stage. Gives for a read whether it stays inside its tensor. Conditions come from the lazy words and from guards; a node
- * that several expressions share has those that all of them have. Kept sets are small: a forgotten fact only loses a proof.
+ * Takes a stage. Gives for a read whether it stays inside its tensor. Conditions come from the lazy words and from
+ * guards; a node that several expressions share has those that all of them have. Kept sets are small: a forgotten fact
+ * only loses a proof.
  */
 #include "lang/linear.h"
 #include "lang/walk.h"

@@ -1,7 +1,7 @@
 /* inst.h - instantiation: what its parts share (private to lang).
  *
- * An expression of a definition expands to a value: a static one (weak constants, texts, types, tensors by name), a choice
- * between weak constants that a run decides, or a node of the program. Packs expand to lists of values.
+ * An expression of a definition expands to a value: a static one (weak constants, texts, types, tensors by name), a
+ * choice between weak constants that a run decides, or a node of the program. Packs expand to lists of values.
  */
 #ifndef BURIN_LANG_INST_H
 #define BURIN_LANG_INST_H
@@ -132,7 +132,8 @@ static inline lang_val lang_v_type(base_type t) {
 lang_val lang_v_node(lang_inst *in, lang_pos pos,
                      lang_ref ref); /* 0: the program is full, an error; a bool constant is a static BOOL */
 const char *lang_v_shown(lang_inst *in, lang_val v); /* "i32", "the constant 3", for messages */
-/* The value as a node of type t: weak constants take it if it holds them, nodes must have it. what: "the fill", for messages. */
+/* The value as a node of type t: weak constants take it if it holds them, nodes must have it. what: "the fill", for
+ * messages. */
 lang_val lang_v_adapt(lang_inst *in, lang_pos pos, lang_val v, base_type t, const char *what);
 /* As a node of its own type: weak integers as i64; weak floats are an error. */
 lang_val lang_v_settle(lang_inst *in, lang_pos pos, lang_val v, const char *what);
@@ -160,7 +161,8 @@ lang_val lang_i_unknown(lang_inst *in, lang_pos pos, lang_symbol name, const cha
 lang_val lang_x(lang_inst *in, const lang_expr *e, int at);
 lang_val lang_x_condition(lang_inst *in, const lang_expr *e, int at, const char *what); /* BOOL, or a NODE of bool */
 bool lang_x_tick(lang_inst *in, const lang_expr *e); /* counts; false: limit reached, reported */
-/* Enters a call of an fn: binds its parameters, lengths only or values. lang_x_leave undoes it, also after a failure. */
+/* Enters a call of an fn: binds its parameters, lengths only or values. lang_x_leave undoes it, also after a
+ * failure. */
 typedef struct lang_entered {
     size_t floor, n;
     const lang_source *source;

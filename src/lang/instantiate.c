@@ -1,7 +1,7 @@
 /* instantiate.c - a call of an operator to a typed program: choosing the overload, binding arguments, making stages.
  *
- * Takes a library and a call with concrete types, extents, attributes. Gives the raw program, or errors that name the definition's
- * place and the call. Nothing is simplified by ranges here.
+ * Takes a library and a call with concrete types, extents, attributes. Gives the raw program, or errors that name the
+ * definition's place and the call. Nothing is simplified by ranges here.
  */
 #include "lang/inst.h"
 
@@ -375,7 +375,8 @@ static bool bind_outputs(lang_inst *in) {
     bool rest = declared > 0 && in->op->outputs.at[declared - 1].family;
     if (rest || in->call->output_count <= declared)
         return true;
-    lang_i_fail(in, in->op->pos, "%zu outputs are wanted, and the definition has %zu", in->call->output_count, declared);
+    lang_i_fail(in, in->op->pos, "%zu outputs are wanted, and the definition has %zu", in->call->output_count,
+                declared);
     return false;
 }
 
@@ -446,7 +447,8 @@ static bool add_dim(lang_inst *in, const lang_binder *b, lang_val v, uint32_t nu
     return lang_v_node(in, pos, in->var_refs[k]).kind != LANG_V_BAD;
 }
 
-/* Binds the variables of a stage and fills in its tensor's extents. steps: extent of the recurrence's variable; NULL outside of one. */
+/* Binds the variables of a stage and fills in its tensor's extents. steps: extent of the recurrence's variable; NULL
+ * outside of one. */
 static bool bind_vars(lang_inst *in, const lang_stage_decl *s, lang_symbol rec, const lang_val *steps, lang_tensor *t,
                       uint32_t *rec_var) {
     lang_pack packs[LANG_MAX_RANK];

@@ -1,7 +1,8 @@
 /* intervals.c - interval arithmetic of the words and reductions.
  *
- * Takes intervals of the arguments. Gives an interval that contains every result (docs/LANGUAGE.md gives the words' meanings),
- * and whether the arithmetic may leave the type. All sums are checked 64-bit: what overflows counts as wrapping.
+ * Takes intervals of the arguments. Gives an interval that contains every result (docs/LANGUAGE.md gives the words'
+ * meanings), and whether the arithmetic may leave the type. All sums are checked 64-bit: what overflows counts as
+ * wrapping.
  */
 #include "lang/intervals.h"
 

@@ -1,30 +1,35 @@
 /* lang.h - face of room `lang`: the tensor-comprehension language.
  *
- * Takes definitions as text. Gives parsed libraries, typed programs (program.h), the evaluator (eval.h) and the analyses
- * (analysis.h). Knows no operator by name, no file format and no target. docs/LANGUAGE.md is the definition of the language.
+ * Takes definitions as text. Gives parsed libraries, typed programs (program.h), the evaluator (eval.h) and the
+ * analyses (analysis.h). Knows no operator by name, no file format and no target. docs/LANGUAGE.md is the definition of
+ * the language.
  */
 #ifndef BURIN_LANG_H
 #define BURIN_LANG_H
 
-#include "lang/program.h"
-#include "lang/eval.h"
 #include "lang/analysis.h"
+#include "lang/eval.h"
+#include "lang/program.h"
 
-/* Parsed definitions. An operator may have several bodies (overloads): the first whose declared types and `when` fit is taken. */
+/* Parsed definitions. An operator may have several bodies (overloads): the first whose declared types and `when` fit is
+ * taken. */
 typedef struct lang_library lang_library;
 lang_library *lang_library_new(base_arena *arena);
-/* Adds the `op`s and `fn`s of a text. The text must outlive the library. Errors have line, column and caret. An fn must be known
- * when an op that uses it is instantiated, not before. Parses all of the text; errors up to the diagnostics' limit. */
+/* Adds the `op`s and `fn`s of a text. The text must outlive the library. Errors have line, column and caret. An fn must
+ * be known when an op that uses it is instantiated, not before. Parses all of the text; errors up to the diagnostics'
+ * limit. */
 base_status lang_parse(lang_library *lib, const char *file, const char *text, size_t n, base_diags *d);
 bool lang_has_op(const lang_library *lib, const char *name);
 size_t lang_op_count(const lang_library *lib);
-const char *lang_op_name(const lang_library *lib, size_t i); /* in order of definition; an overloaded name appears once */
+/* in order of definition; an overloaded name appears once */
+const char *lang_op_name(const lang_library *lib, size_t i);
 
 /* For documentation and dictionaries: what an overload declares. */
 typedef struct lang_op_info {
     const char *name, *doc; /* doc: the comment block right above `op`, NULL if none */
     size_t input_count, output_count, attr_count;
-    const char *const *inputs, *const *outputs, *const *attrs; /* as written: "X:i8[N,H,V,C]", "B:i32[O]?", "strides.." */
+    /* as written: "X:i8[N,H,V,C]", "B:i32[O]?", "strides.." */
+    const char *const *inputs, *const *outputs, *const *attrs;
 } lang_op_info;
 size_t lang_overload_count(const lang_library *lib, const char *name);
 lang_op_info lang_overload(const lang_library *lib, const char *name, size_t k, base_arena *arena);
@@ -41,7 +46,8 @@ typedef struct lang_argument {
 
 typedef struct lang_call {
     const char *op;
-    const lang_argument *inputs; /* in the order of the definition; trailing absent ones may be left out; a variadic family takes the rest */
+    /* in the order of the definition; trailing absent ones may be left out; a variadic family takes the rest */
+    const lang_argument *inputs;
     size_t input_count;
     const lang_argument *outputs;
     size_t output_count;
@@ -53,22 +59,24 @@ typedef struct lang_call {
     uint64_t node_limit;     /* 0: default */
 } lang_call;
 
-/* Instantiates. Errors: no overload fits (each overload's reason is given), a `chk` fails, extents differ, output shape or type differ
- * from what the call says, limits. *out is raw: nothing is simplified by ranges (house.md 5.4). */
-base_status lang_instantiate(base_arena *arena, const lang_library *lib, const lang_call *call, lang_program **out, base_diags *d);
+/* Instantiates. Errors: no overload fits (each overload's reason is given), a `chk` fails, extents differ, output shape
+ * or type differ from what the call says, limits. *out is raw: nothing is simplified by ranges (house.md 5.4). */
+base_status lang_instantiate(base_arena *arena, const lang_library *lib, const lang_call *call, lang_program **out,
+                             base_diags *d);
 
-/* Simplifies by ranges: removes / and % that cannot act, guards and fills that cannot fail, clamps that cannot act, splits nothing.
+/* Simplifies by ranges: removes / and % that cannot act, guards and fills that cannot fail, clamps that cannot act,
+ * splits nothing.
  * Every value of every output stays the same bits. Gives a new program in the same arena. */
 lang_program *lang_simplify(base_arena *arena, const lang_program *p);
-/* Evaluates every stage that depends on constants only (data known), up to max_bytes each, and makes it a CONSTANT tensor; drops
- * stages and tensors that no output needs (inputs stay). */
+/* Evaluates every stage that depends on constants only (data known), up to max_bytes each, and makes it a CONSTANT
+ * tensor; drops stages and tensors that no output needs (inputs stay). */
 lang_program *lang_fold(base_arena *arena, const lang_program *p, uint64_t max_bytes);
 /* Substitutes stage s into all its readers and drops it: legal for any stage without rec; the caller judges the cost.
- * A read with fill becomes if(in range, body, fill). An output keeps its stage. NULL: an extent reads the stage, or there are more
- * nodes or variables than a program or stage may have. */
+ * A read with fill becomes if(in range, body, fill). An output keeps its stage. NULL: an extent reads the stage, or
+ * there are more nodes or variables than a program or stage may have. */
 lang_program *lang_inline(base_arena *arena, const lang_program *p, uint32_t stage);
-/* Links programs into one: input k of part j is bound to an input of the whole, or to an output of an earlier part, of its type and
- * rank. NULL: the node limit. */
+/* Links programs into one: input k of part j is bound to an input of the whole, or to an output of an earlier part, of
+ * its type and rank. NULL: the node limit. */
 typedef struct lang_link_source {
     uint32_t part;  /* IR_NONE: an input of the whole */
     uint32_t index; /* output of the part, or input of the whole; IR_NONE: absent */

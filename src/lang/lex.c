@@ -1,7 +1,7 @@
 /* lex.c - the lexer of definitions.
  *
- * Takes text of any bytes. Gives one token at a time; its state is a small struct, so that the parser looks ahead by copying
- * it. Reports what is no token. Newlines are white space.
+ * Takes text of any bytes. Gives one token at a time; its state is a small struct, so that the parser looks ahead by
+ * copying it. Reports what is no token. Newlines are white space.
  */
 #include "lang/ast.h"
 
@@ -92,7 +92,8 @@ static void lex_float(lang_lexer *l, lang_token *t, size_t n) {
     steps(l, n);
 }
 
-/* Bytes of a float that starts here, 0 if it is an integer. Decimal: digits . digits [e] or digits e; hex: 0x h [. h] p. */
+/* Bytes of a float that starts here, 0 if it is an integer. Decimal: digits . digits [e] or digits e; hex: 0x h [. h]
+ * p. */
 static size_t float_length(const lang_lexer *l) {
     bool hex = peek(l, 0) == '0' && (peek(l, 1) | 32) == 'x', is_float = false;
     size_t n = hex ? 2 : 0;

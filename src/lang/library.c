@@ -1,7 +1,7 @@
 /* library.c - parsed definitions: names, lookup, and what an overload declares.
  *
- * Takes what parse.c makes. Gives interned names, the meaning of call names, operators by name, and their declarations as
- * text for documentation. Does not judge an expression.
+ * Takes what parse.c makes. Gives interned names, the meaning of call names, operators by name, and their declarations
+ * as text for documentation. Does not judge an expression.
  */
 #include "lang/ast.h"
 

@@ -1,8 +1,8 @@
 /* linear.c - linear forms over atoms, with the proof that wrapping arithmetic agrees with them.
  *
- * Takes nodes whose operands have ranges. Gives constant + sum of multiples of atoms. The arithmetic of a type of w bits is exact
- * modulo 2^w, so a form whose range fits the type is the value, even where a partial sum wraps; below a conversion that does not
- * hold, and there every node must be proved not to wrap.
+ * Takes nodes whose operands have ranges. Gives constant + sum of multiples of atoms. The arithmetic of a type of w
+ * bits is exact modulo 2^w, so a form whose range fits the type is the value, even where a partial sum wraps; below a
+ * conversion that does not hold, and there every node must be proved not to wrap.
  */
 #include "lang/linear.h"
 

@@ -1,7 +1,8 @@
 /* linear.h - an integer expression as a constant plus multiples of atoms (private to lang).
  *
- * Takes ranges. Gives linear forms that are proved to have the expression's value: an atom is any node that is not itself a sum,
- * a difference, or a multiple by a constant. The wider cousin of lang_affine, whose atoms are variables only.
+ * Takes ranges. Gives linear forms that are proved to have the expression's value: an atom is any node that is not
+ * itself a sum, a difference, or a multiple by a constant. The wider cousin of lang_affine, whose atoms are variables
+ * only.
  */
 #ifndef BURIN_LANG_LINEAR_H
 #define BURIN_LANG_LINEAR_H
@@ -21,7 +22,8 @@ typedef struct lang_linear {
     bool pure; /* nothing below the root can wrap on the way */
 } lang_linear;
 
-/* false: too large, not an integer, or not proved equal. Nodes without a memoised range count as unknown: see lang_ranges_peek. */
+/* false: too large, not an integer, or not proved equal. Nodes without a memoised range count as unknown: see
+ * lang_ranges_peek. */
 bool lang_linear_of(lang_ranges *r, lang_ref e, lang_linear *out);
 /* a - b, by atoms. false: overflow or too many terms. */
 bool lang_linear_difference(lang_ranges *r, const lang_linear *a, const lang_linear *b, lang_linear *out);

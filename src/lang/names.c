@@ -1,7 +1,7 @@
 /* names.c - names during instantiation: bindings, tensors, type variables, and errors with their chain of fns.
  *
- * An fn sees its parameters and nothing else of its caller; an expression of the op sees the op's own names (attributes,
- * extents, type variables, static values) and what blocks, stages and reductions around it bind.
+ * An fn sees its parameters and nothing else of its caller; an expression of the op sees the op's own names
+ * (attributes, extents, type variables, static values) and what blocks, stages and reductions around it bind.
  */
 #include "lang/inst.h"
 
@@ -23,7 +23,8 @@ lang_val lang_i_fail(lang_inst *in, lang_pos pos, const char *format, ...) {
     return lang_v_bad();
 }
 
-/* Variables bound by reductions inside node r; nodes are numbered after their operands, so one pass over the new ones suffices. */
+/* Variables bound by reductions inside node r; nodes are numbered after their operands, so one pass over the new ones
+ * suffices. */
 uint64_t lang_i_bound(lang_inst *in, lang_ref r) {
     while (in->bound.n <= r) {
         const lang_node *n = lang_at(in->p, (lang_ref)in->bound.n);

@@ -1,7 +1,7 @@
 /* packs.c - packs during instantiation: how long, what entries; the words that vanish with them.
  *
- * Takes expressions. Gives entries. `i.. + p..` is zipped: expand.c expands it once a position; here is decided how many positions
- * there are. Reads consume the packs among their indices, pack words consume those of their arguments.
+ * Takes expressions. Gives entries. `i.. + p..` is zipped: expand.c expands it once a position; here is decided how
+ * many positions there are. Reads consume the packs among their indices, pack words consume those of their arguments.
  */
 #include "lang/inst.h"
 #include "lang/words.h"

@@ -1,7 +1,7 @@
 /* parse.c - the parser of definitions: items and clauses. Expressions are in parse_expr.c.
  *
- * Takes text. Gives trees in the library (ast.h). Reports every error it finds up to the diagnostics' limit: after one it goes on
- * at the next `op`, `fn` or clause keyword, and marks the definition as bad. Resolves no name.
+ * Takes text. Gives trees in the library (ast.h). Reports every error it finds up to the diagnostics' limit: after one
+ * it goes on at the next `op`, `fn` or clause keyword, and marks the definition as bad. Resolves no name.
  */
 #include "lang/parse.h"
 

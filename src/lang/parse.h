@@ -1,7 +1,7 @@
 /* parse.h - what the two halves of the parser share (private to lang).
  *
- * After an error the parser is in panic: the current token matches nothing, so every loop ends and nothing more is reported
- * until parse.c recovers.
+ * After an error the parser is in panic: the current token matches nothing, so every loop ends and nothing more is
+ * reported until parse.c recovers.
  */
 #ifndef BURIN_LANG_PARSE_H
 #define BURIN_LANG_PARSE_H

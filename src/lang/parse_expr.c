@@ -1,7 +1,7 @@
 /* parse_expr.c - the parser of expressions.
  *
- * Takes tokens. Gives trees of bounded height. Decides from the text alone what a call's name means (word, conversion, pack
- * word, or a name to be found later) and that the arguments of words have the right number and shape.
+ * Takes tokens. Gives trees of bounded height. Decides from the text alone what a call's name means (word, conversion,
+ * pack word, or a name to be found later) and that the arguments of words have the right number and shape.
  */
 #include "lang/parse.h"
 
@@ -141,7 +141,8 @@ static bool operator_here(const lang_parser *p) {
            lang_p_mark(p, '!', '=') || lang_p_mark(p, '&', '&') || lang_p_mark(p, '|', '|');
 }
 
-/* The body of a reduction reads as one thing or is refused: a + b, a*b behind parentheses and the like would be read two ways. */
+/* The body of a reduction reads as one thing or is refused: a + b, a*b behind parentheses and the like would be read
+ * two ways. */
 static lang_expr *reduction_body(lang_parser *p) {
     static const char wrap[] = "put the body of the reduction in parentheses";
     if (lang_p_mark(p, '(', 0) || lang_p_mark(p, '{', 0)) {

@@ -1,6 +1,7 @@
 /* print.c - a readable dump of a typed program, and the check of its invariants.
  *
- * Takes a program. Gives text in the language's own syntax without packs: nodes used more than once stand first as %n = ...;
+ * Takes a program. Gives text in the language's own syntax without packs: nodes used more than once stand first as %n =
+ * ...;
  * Tests and people read it; nothing parses it.
  */
 #include <inttypes.h>
@@ -19,7 +20,8 @@ typedef struct printer {
 
 static bool named(const printer *x, lang_ref r) {
     const lang_node *n = lang_at(x->p, r);
-    return n->kind != LANG_CONST && n->kind != LANG_VAR && (x->uses[r] > 1 || x->height[r] % INLINE_HEIGHT == INLINE_HEIGHT - 1);
+    return n->kind != LANG_CONST && n->kind != LANG_VAR &&
+           (x->uses[r] > 1 || x->height[r] % INLINE_HEIGHT == INLINE_HEIGHT - 1);
 }
 
 static void put_expression(printer *x, lang_ref r, bool top);
@@ -140,7 +142,8 @@ static void put_expression(printer *x, lang_ref r, bool top) {
     }
 }
 
-/* Which nodes a stage reaches, and how often each is used in it; heights for breaking long chains. Operands precede nodes. */
+/* Which nodes a stage reaches, and how often each is used in it; heights for breaking long chains. Operands precede
+ * nodes. */
 static void count_uses(printer *x, const lang_stage *s) {
     for (lang_ref r = 0; r < x->p->nodes.n; r++) {
         x->uses[r] = 0;
@@ -264,11 +267,14 @@ base_status lang_verify(const lang_program *p, base_diags *d) {
     for (size_t i = 0; i < p->stages.n; i++) {
         const lang_stage *s = &p->stages.at[i];
         uint64_t own = s->rank >= 64 ? UINT64_MAX : (UINT64_C(1) << s->rank) - 1;
-        if (s->tensor >= p->tensors.n || p->tensors.at[s->tensor].stage != i || p->tensors.at[s->tensor].rank != s->rank) {
+        if (s->tensor >= p->tensors.n || p->tensors.at[s->tensor].stage != i ||
+            p->tensors.at[s->tensor].rank != s->rank) {
             return base_error(d, &s->place, "program %s: stage %zu and its tensor disagree", p->name, i);
         }
-        if (s->body == 0 || lang_at(p, s->body)->type != (uint8_t)p->tensors.at[s->tensor].type || (lang_at(p, s->body)->free & ~own) != 0) {
-            return base_error(d, &s->place, "program %s: stage %zu has a body of another type or with unbound variables", p->name, i);
+        if (s->body == 0 || lang_at(p, s->body)->type != (uint8_t)p->tensors.at[s->tensor].type ||
+            (lang_at(p, s->body)->free & ~own) != 0) {
+            return base_error(d, &s->place,
+                              "program %s: stage %zu has a body of another type or with unbound variables", p->name, i);
         }
     }
     return BASE_OK;

@@ -1,7 +1,8 @@
 /* program.c - the hash-consed node table of a typed program and its builders.
  *
- * Takes operands that exist. Gives the one node that means the expression: constants folded by words.c, identities that hold
- * for every value applied, commutative operands in one order. Does not use ranges (simplify.c does) and diagnoses nothing.
+ * Takes operands that exist. Gives the one node that means the expression: constants folded by words.c, identities that
+ * hold for every value applied, commutative operands in one order. Does not use ranges (simplify.c does) and diagnoses
+ * nothing.
  */
 #include <assert.h>
 #include <string.h>
@@ -29,7 +30,9 @@ lang_program *lang_program_new(base_arena *arena, const char *name) {
     return p;
 }
 
-bool lang_full(const lang_program *p) { return p->table->full; }
+bool lang_full(const lang_program *p) {
+    return p->table->full;
+}
 
 uint32_t lang_tensor_add(lang_program *p, const lang_tensor *t) {
     *BASE_PUSH(p->arena, &p->tensors) = *t;
@@ -39,8 +42,8 @@ uint32_t lang_tensor_add(lang_program *p, const lang_tensor *t) {
 /* ---- the table ---- */
 
 static uint64_t hash_node(const lang_node *n, const lang_ref *operands) {
-    uint64_t head[4] = {(uint64_t)n->kind | (uint64_t)n->type << 8 | (uint64_t)n->code << 16 | (uint64_t)n->has_fill << 24 |
-                            (uint64_t)n->flat << 25,
+    uint64_t head[4] = {(uint64_t)n->kind | (uint64_t)n->type << 8 | (uint64_t)n->code << 16 |
+                            (uint64_t)n->has_fill << 24 | (uint64_t)n->flat << 25,
                         n->index, n->count, 0};
     memcpy(&head[3], &n->value, sizeof head[3]);
     return base_hash(operands, n->count * sizeof *operands, base_hash(head, sizeof head, 0));
@@ -48,8 +51,9 @@ static uint64_t hash_node(const lang_node *n, const lang_ref *operands) {
 
 static bool same_node(const lang_program *p, lang_ref r, const lang_node *n, const lang_ref *operands) {
     const lang_node *m = lang_at(p, r);
-    return m->kind == n->kind && m->type == n->type && m->code == n->code && m->has_fill == n->has_fill && m->flat == n->flat &&
-           m->index == n->index && m->count == n->count && memcmp(&m->value, &n->value, sizeof n->value) == 0 &&
+    return m->kind == n->kind && m->type == n->type && m->code == n->code && m->has_fill == n->has_fill &&
+           m->flat == n->flat && m->index == n->index && m->count == n->count &&
+           memcmp(&m->value, &n->value, sizeof n->value) == 0 &&
            (n->count == 0 || memcmp(p->operands.at + m->first, operands, n->count * sizeof *operands) == 0);
 }
 
@@ -134,9 +138,13 @@ lang_ref lang_var(lang_program *p, uint32_t number, lang_ref extent) {
 
 /* ---- small questions ---- */
 
-static bool is_const(const lang_program *p, lang_ref r) { return lang_at(p, r)->kind == LANG_CONST; }
+static bool is_const(const lang_program *p, lang_ref r) {
+    return lang_at(p, r)->kind == LANG_CONST;
+}
 
-static bool is_integer_type(uint8_t type) { return base_type_is_int((base_type)type); }
+static bool is_integer_type(uint8_t type) {
+    return base_type_is_int((base_type)type);
+}
 
 static bool is_int_value(const lang_program *p, lang_ref r, int64_t v) {
     const lang_node *n = lang_at(p, r);
@@ -155,7 +163,8 @@ static bool is_word(const lang_program *p, lang_ref r, lang_word w) {
 
 /* ---- reads ---- */
 
-static bool fold_read(lang_program *p, const lang_tensor *t, const lang_ref *index, uint32_t n, bool flat, lang_ref *fill, lang_ref *out) {
+static bool fold_read(lang_program *p, const lang_tensor *t, const lang_ref *index, uint32_t n, bool flat,
+                      lang_ref *fill, lang_ref *out) {
     uint64_t element = 0, total = 1;
     for (uint32_t k = 0; k < t->rank; k++) {
         if (t->extent[k] != 0) {
@@ -188,7 +197,8 @@ static bool fold_read(lang_program *p, const lang_tensor *t, const lang_ref *ind
     return true;
 }
 
-static lang_ref make_read(lang_program *p, uint32_t tensor, const lang_ref *index, uint32_t n, bool flat, lang_ref fill) {
+static lang_ref make_read(lang_program *p, uint32_t tensor, const lang_ref *index, uint32_t n, bool flat,
+                          lang_ref fill) {
     lang_ref operands[LANG_MAX_RANK + 1] = {0};
     const lang_tensor t = p->tensors.at[tensor];
     assert(n <= LANG_MAX_RANK);
@@ -367,7 +377,9 @@ lang_ref lang_apply(lang_program *p, lang_word w, base_type type, const lang_ref
     return intern(p, node, a);
 }
 
-lang_ref lang_apply1(lang_program *p, lang_word w, base_type type, lang_ref a) { return lang_apply(p, w, type, &a, 1); }
+lang_ref lang_apply1(lang_program *p, lang_word w, base_type type, lang_ref a) {
+    return lang_apply(p, w, type, &a, 1);
+}
 
 lang_ref lang_apply2(lang_program *p, lang_word w, base_type type, lang_ref a, lang_ref b) {
     lang_ref args[2] = {a, b};
@@ -376,8 +388,8 @@ lang_ref lang_apply2(lang_program *p, lang_word w, base_type type, lang_ref a, l
 
 /* ---- reductions ---- */
 
-lang_ref lang_reduce(lang_program *p, lang_reduction r, base_type type, const lang_ref *vars, uint32_t n, lang_ref guard, lang_ref body,
-                     lang_ref otherwise) {
+lang_ref lang_reduce(lang_program *p, lang_reduction r, base_type type, const lang_ref *vars, uint32_t n,
+                     lang_ref guard, lang_ref body, lang_ref otherwise) {
     lang_ref operands[LANG_MAX_VARS + 3];
     uint64_t bound = 0, inner = 0;
     bool empty = guard != 0 && is_bool(p, guard, false);

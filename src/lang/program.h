@@ -1,8 +1,10 @@
-/* program.h - the typed program: what a definition becomes for concrete types, shapes and attributes (part of lang's face).
+/* program.h - the typed program: what a definition becomes for concrete types, shapes and attributes (part of lang's
+ * face).
  *
  * A program is a list of stages over tensors; a stage gives every element of one tensor by a scalar expression. All
- * expressions are nodes of one hash-consed table: equal expressions are one node, so `let` has vanished into sharing and a
- * node is a DAG. Packs, fn macros, optional inputs, static lets and attributes have vanished too: what is left is below.
+ * expressions are nodes of one hash-consed table: equal expressions are one node, so `let` has vanished into sharing
+ * and a node is a DAG. Packs, fn macros, optional inputs, static lets and attributes have vanished too: what is left is
+ * below.
  * Everything that reads meaning (evaluator, simplifier, analyses, emitters, exporters) reads this and nothing else.
  */
 #ifndef BURIN_LANG_PROGRAM_H
@@ -11,13 +13,14 @@
 #include "ir/ir.h"
 
 typedef uint32_t lang_ref; /* a node of the program; 0: none */
-#define LANG_MAX_RANK 16u   /* of a tensor inside a program (digits of split indices included) */
-#define LANG_MAX_VARS 64u   /* variables of one stage, bound ones included */
+#define LANG_MAX_RANK 16u  /* of a tensor inside a program (digits of split indices included) */
+#define LANG_MAX_VARS 64u  /* variables of one stage, bound ones included */
 
 typedef enum lang_kind {
-    LANG_CONST,  /* value */
-    LANG_VAR,    /* number: variable of the stage; operand 0: its extent. Type i64, 0 <= v < extent. */
-    LANG_READ,   /* tensor at operands[0..rank) (i64), then the fill if has_fill. flat: one operand, the row-major element number */
+    LANG_CONST, /* value */
+    LANG_VAR,   /* number: variable of the stage; operand 0: its extent. Type i64, 0 <= v < extent. */
+    /* tensor at operands[0..rank) (i64), then the fill if has_fill. flat: one operand, the row-major element number */
+    LANG_READ,
     LANG_WORD_,  /* word over its operands */
     LANG_REDUCE, /* reduction: n-3 variables (LANG_VAR nodes, outermost first), guard or 0, body, else or 0 */
 } lang_kind;
@@ -59,15 +62,17 @@ typedef struct lang_node {
 typedef enum lang_tensor_kind { LANG_INPUT, LANG_CONSTANT, LANG_STAGE } lang_tensor_kind;
 
 typedef struct lang_tensor {
-    const char *name; /* as in the definition: "X", "W", "X.scales"; linked programs prefix nothing, names need not be unique */
+    /* as in the definition: "X", "W", "X.scales"; linked programs prefix nothing, names need not be unique */
+    const char *name;
     base_type type;
     uint32_t rank;
     int64_t dim[LANG_MAX_RANK]; /* extents; bounds where dynamic */
-    lang_ref extent[LANG_MAX_RANK]; /* 0: dim is exact; else an i64 expression without free variables, evaluated when the stage starts */
+    /* 0: dim is exact; else an i64 expression without free variables, evaluated when the stage starts */
+    lang_ref extent[LANG_MAX_RANK];
     lang_tensor_kind kind;
-    uint32_t input;    /* INPUT: index into program inputs */
-    const void *data;  /* CONSTANT: dense contents (also set for inputs whose contents are known); borrowed */
-    uint32_t stage;    /* STAGE: index of its stage */
+    uint32_t input;   /* INPUT: index into program inputs */
+    const void *data; /* CONSTANT: dense contents (also set for inputs whose contents are known); borrowed */
+    uint32_t stage;   /* STAGE: index of its stage */
 } lang_tensor;
 
 typedef struct lang_variable {
@@ -82,14 +87,14 @@ typedef struct lang_stage {
     uint32_t var_count; /* with those bound by reductions */
     const lang_variable *vars;
     lang_ref body;
-    int32_t rec;        /* -1, or the index of the rec group: consecutive stages run together for t = 0 .. T-1 */
-    uint32_t rec_var;   /* which of the output variables is t */
-    base_place place;   /* of the stage in its definition */
+    int32_t rec;      /* -1, or the index of the rec group: consecutive stages run together for t = 0 .. T-1 */
+    uint32_t rec_var; /* which of the output variables is t */
+    base_place place; /* of the stage in its definition */
 } lang_stage;
 
 typedef struct lang_program {
     base_arena *arena;
-    const char *name; /* the operator's word */
+    const char *name;          /* the operator's word */
     BASE_VEC(lang_node) nodes; /* nodes.at[0] is unused; operands of a node have smaller indices than it */
     BASE_VEC(lang_ref) operands;
     BASE_VEC(lang_tensor) tensors;
@@ -97,17 +102,22 @@ typedef struct lang_program {
     BASE_VEC(uint32_t) inputs;   /* tensor of each actual input; IR_NONE: absent */
     BASE_VEC(uint32_t) outputs;  /* tensor of each output */
     uint32_t rec_count;
-    uint64_t node_limit; /* blow-up is refused: default 1 << 20 */
+    uint64_t node_limit;      /* blow-up is refused: default 1 << 20 */
     struct lang_table *table; /* the hash-cons table; private */
 } lang_program;
 
 lang_program *lang_program_new(base_arena *arena, const char *name);
-static inline const lang_node *lang_at(const lang_program *p, lang_ref r) { return &p->nodes.at[r]; }
-static inline lang_ref lang_operand(const lang_program *p, lang_ref r, uint32_t k) { return p->operands.at[p->nodes.at[r].first + k]; }
+static inline const lang_node *lang_at(const lang_program *p, lang_ref r) {
+    return &p->nodes.at[r];
+}
+static inline lang_ref lang_operand(const lang_program *p, lang_ref r, uint32_t k) {
+    return p->operands.at[p->nodes.at[r].first + k];
+}
 
-/* Builders. Each folds what is constant (by the same words as the evaluator) and applies only identities that hold for every
- * value of the type and never touch a range (x+0 and x*1 on integers, if(true,..), !(!x), and the like); shared nodes are found
- * again. Types are checked by assert: callers have diagnosed before. Node limit reached: returns 0 (see lang_full). */
+/* Builders. Each folds what is constant (by the same words as the evaluator) and applies only identities that hold for
+ * every value of the type and never touch a range (x+0 and x*1 on integers, if(true,..), !(!x), and the like); shared
+ * nodes are found again. Types are checked by assert: callers have diagnosed before. Node limit reached: returns 0 (see
+ * lang_full). */
 lang_ref lang_const(lang_program *p, base_type type, base_value v); /* v is brought into the range of the type first */
 lang_ref lang_int(lang_program *p, base_type type, int64_t v);      /* any numeric type */
 lang_ref lang_float(lang_program *p, base_type type, double v);
@@ -117,19 +127,22 @@ lang_ref lang_read_flat(lang_program *p, uint32_t tensor, lang_ref index, lang_r
 lang_ref lang_apply(lang_program *p, lang_word w, base_type type, const lang_ref *args, uint32_t n);
 lang_ref lang_apply1(lang_program *p, lang_word w, base_type type, lang_ref a);
 lang_ref lang_apply2(lang_program *p, lang_word w, base_type type, lang_ref a, lang_ref b);
-lang_ref lang_reduce(lang_program *p, lang_reduction r, base_type type, const lang_ref *vars, uint32_t n, lang_ref guard, lang_ref body,
-                     lang_ref otherwise);
+lang_ref lang_reduce(lang_program *p, lang_reduction r, base_type type, const lang_ref *vars, uint32_t n,
+                     lang_ref guard, lang_ref body, lang_ref otherwise);
 uint32_t lang_tensor_add(lang_program *p, const lang_tensor *t);
 bool lang_full(const lang_program *p); /* the node limit was hit: refuse with "too large" */
 
 /* One word on constants: the definition of every word's meaning in C (docs/LANGUAGE.md in words). Values are held as
- * base_value of their types; the result is in the range of `type`. arg_type: type of the first argument (conversions). */
+ * base_value of their types; the result is in the range of `type`. arg_type: type of the first argument
+ * (conversions). */
 base_value lang_word_value(lang_word w, base_type type, base_type arg_type, const base_value *args);
 base_value lang_convert(base_type to, base_type from, base_value v); /* CAST */
-base_value lang_wrap(base_type type, base_value v);                   /* integers: wrap to width; floats: round to type */
+/* integers: wrap to width; floats: round to type */
+base_value lang_wrap(base_type type, base_value v);
 
-/* Rebuilds the DAG under r in program `to` (may be the same) with a callback that may replace any node: for substitution, inlining
- * and linking. Memoised: O(nodes). replace returns 0 to rebuild the node from its rebuilt operands. */
+/* Rebuilds the DAG under r in program `to` (may be the same) with a callback that may replace any node: for
+ * substitution, inlining and linking. Memoised: O(nodes). replace returns 0 to rebuild the node from its rebuilt
+ * operands. */
 typedef struct lang_rewriter {
     const lang_program *from;
     lang_program *to;

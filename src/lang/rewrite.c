@@ -1,7 +1,7 @@
 /* rewrite.c - rebuilding a DAG of nodes, in the same program or into another.
  *
- * Takes a root and a callback that may replace any node. Gives the root of the rebuilt DAG; every node is visited once, operands
- * first, without recursion. The builders fold what becomes constant on the way.
+ * Takes a root and a callback that may replace any node. Gives the root of the rebuilt DAG; every node is visited once,
+ * operands first, without recursion. The builders fold what becomes constant on the way.
  */
 #include <assert.h>
 

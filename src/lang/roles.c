@@ -1,7 +1,7 @@
 /* roles.c - what a stage is: found from its body, never declared.
  *
- * Takes a stage. Gives its pattern, its reduction, its factors and the role of each variable (which factor it occurs in); and
- * small questions about reads. Changes nothing.
+ * Takes a stage. Gives its pattern, its reduction, its factors and the role of each variable (which factor it occurs
+ * in); and small questions about reads. Changes nothing.
  */
 #include "lang/analysis.h"
 #include "lang/linear.h"
@@ -217,7 +217,8 @@ static bool mixes(const finder *f, lang_ref read) {
     return false;
 }
 
-/* The factor with the weights is b; where contents do not tell, the one whose indices mix is a, then the one with the first row. */
+/* The factor with the weights is b; where contents do not tell, the one whose indices mix is a, then the one with the
+ * first row. */
 static bool wants_swap(const finder *f, const lang_factor *a, const lang_factor *b) {
     bool ka = known_contents(f->p, a->read), kb = known_contents(f->p, b->read);
     if (ka != kb) {
@@ -279,8 +280,8 @@ static bool find_contraction(finder *f, lang_ref body) {
     return true;
 }
 
-/* Does e say that a reduction variable and an output variable are tied: one side of the equation holds one of them bare, and the
- * other kind occurs somewhere? */
+/* Does e say that a reduction variable and an output variable are tied: one side of the equation holds one of them
+ * bare, and the other kind occurs somewhere? */
 static bool ties(finder *f, lang_ref e) {
     lang_linear a, b, d;
     if (!is_word(f->p, e, LANG_EQ) || !base_type_is_int((base_type)lang_at(f->p, lang_operand(f->p, e, 0))->type)) {

@@ -1,8 +1,8 @@
 /* simplify.c - what ranges prove away.
  *
- * Takes a program. Gives one with the same outputs, bit for bit, in which divisions, clamps, conversions, guards, fills and
- * conditions that cannot act are gone. Rules use ranges and linear forms; integer rules hold for wrapping arithmetic. A float's
- * value is never rearranged. Nothing is split or reordered (schedules do that).
+ * Takes a program. Gives one with the same outputs, bit for bit, in which divisions, clamps, conversions, guards, fills
+ * and conditions that cannot act are gone. Rules use ranges and linear forms; integer rules hold for wrapping
+ * arithmetic. A float's value is never rearranged. Nothing is split or reordered (schedules do that).
  */
 #include <assert.h>
 #include <math.h>
@@ -125,7 +125,8 @@ static lang_ref simplify_saturation(const simplifier *x, base_type type, lang_re
 
 /* ---- division ---- */
 
-/* form / c where form = c*whole + part and part / c is one number: whole + that number. remainder: the part, less it. */
+/* form / c where form = c*whole + part and part / c is one number: whole + that number. remainder: the part, less
+ * it. */
 static bool split_by(const simplifier *x, const lang_linear *form, int64_t c, lang_linear *whole, lang_linear *part) {
     *whole = (lang_linear){0};
     *part = (lang_linear){.constant = form->constant};
@@ -294,7 +295,8 @@ static lang_ref simplify_if(const simplifier *x, const lang_ref *a) {
 static lang_ref simplify_bitand(const simplifier *x, lang_ref a, lang_ref b) {
     int64_t mask;
     lang_range r = range(x, a);
-    bool covers = positive(x, b, &mask) && ((uint64_t)mask & ((uint64_t)mask + 1)) == 0 && r.known && r.lo >= 0 && r.hi <= mask;
+    bool covers =
+        positive(x, b, &mask) && ((uint64_t)mask & ((uint64_t)mask + 1)) == 0 && r.known && r.lo >= 0 && r.hi <= mask;
     return covers ? a : 0;
 }
 
@@ -384,7 +386,8 @@ static lang_ref simplify_read(const simplifier *x, const lang_node *n, const lan
 
 /* ---- reductions ---- */
 
-/* Over one point the reduction is its body. Not so for float sums and products, which start from 0 and 1 in another precision. */
+/* Over one point the reduction is its body. Not so for float sums and products, which start from 0 and 1 in another
+ * precision. */
 static bool is_body_of_one(lang_reduction r, base_type type) {
     return base_type_is_int(type) || (r != LANG_SUM && r != LANG_PROD);
 }

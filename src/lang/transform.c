@@ -1,7 +1,7 @@
 /* transform.c - programs from programs: copying, inlining a stage, linking.
  *
- * Takes programs. Gives new ones in the caller's arena with the same outputs, bit for bit. Judges no cost and simplifies nothing
- * beyond what the builders fold.
+ * Takes programs. Gives new ones in the caller's arena with the same outputs, bit for bit. Judges no cost and
+ * simplifies nothing beyond what the builders fold.
  */
 #include <assert.h>
 
@@ -86,7 +86,8 @@ typedef struct inliner {
     uint32_t base_count;     /* without */
     bool too_many;
     uint8_t *
-        level; /* of each node of the reading stage: how deep reads of the vanishing stage stand in each other's indices */
+        /* of each node of the reading stage: how deep reads of the vanishing stage stand in each other's indices */
+        level;
     struct {
         uint32_t variable; /* of the stage that vanishes */
         lang_ref extent;
@@ -94,8 +95,9 @@ typedef struct inliner {
     } fresh[LANG_MAX_VARS];
 } inliner;
 
-/* The number in the reading stage of a variable that the vanishing stage binds. One number serves all instances that lie beside
- * each other; an instance in another's index comes to stand inside that one's reductions and gets its own. */
+/* The number in the reading stage of a variable that the vanishing stage binds. One number serves all instances that
+ * lie beside each other; an instance in another's index comes to stand inside that one's reductions and gets its
+ * own. */
 static uint32_t fresh_number(inliner *x, uint32_t variable, lang_ref extent) {
     for (uint32_t k = x->base_count; k < x->var_count; k++) {
         if (x->fresh[k].variable == variable && x->fresh[k].extent == extent && x->fresh[k].level == x->now) {

@@ -1,7 +1,8 @@
 /* values.c - values during instantiation: weak constants, their types, and words applied to them.
  *
  * Takes values. Gives values; whatever is no static value becomes a node of the program by the builders of program.h.
- * A weak constant has no type until it meets one. Weak integers are exact: leaving 64 bits is an error, as is dividing by 0.
+ * A weak constant has no type until it meets one. Weak integers are exact: leaving 64 bits is an error, as is dividing
+ * by 0.
  */
 #include "lang/inst.h"
 

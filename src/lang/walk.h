@@ -1,7 +1,7 @@
 /* walk.h - the nodes below a root, each once, operands first (private to lang).
  *
- * Takes roots one after another. Gives the order of all nodes reached so far. Uses no recursion: chains may be as long as a
- * program has nodes.
+ * Takes roots one after another. Gives the order of all nodes reached so far. Uses no recursion: chains may be as long
+ * as a program has nodes.
  */
 #ifndef BURIN_LANG_WALK_H
 #define BURIN_LANG_WALK_H

@@ -1,8 +1,8 @@
 /* words.c - the meaning of every scalar word on one value.
  *
- * Takes arguments held as base_value of their types. Gives the result in the range of its type: integers wrap, floats are
- * computed in double and rounded once to the type (for + - * / and sqrt that is the single rounding of the type, as double
- * has more than twice the digits of f32). The row kernels of the evaluator are tested against this file.
+ * Takes arguments held as base_value of their types. Gives the result in the range of its type: integers wrap, floats
+ * are computed in double and rounded once to the type (for + - * / and sqrt that is the single rounding of the type, as
+ * double has more than twice the digits of f32). The row kernels of the evaluator are tested against this file.
  */
 #include "lang/words.h"
 

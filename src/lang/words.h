@@ -1,7 +1,7 @@
 /* words.h - the words on single values, shared inside lang (private).
  *
- * Takes values held as base_value. Gives the pieces of lang_word_value that the evaluator's row kernels need too, so that a
- * constant folded by a builder and an element computed in a row cannot differ. Does not know nodes or programs.
+ * Takes values held as base_value. Gives the pieces of lang_word_value that the evaluator's row kernels need too, so
+ * that a constant folded by a builder and an element computed in a row cannot differ. Does not know nodes or programs.
  */
 #ifndef BURIN_LANG_WORDS_H
 #define BURIN_LANG_WORDS_H

@@ -10,13 +10,15 @@
 
 struct ops_registry {
     base_arena *arena;
-    lang_library *library; /* all that was parsed so far; NULL before the first use */
-    bool *parsed;          /* of ops_sources */
+    lang_library *library;        /* all that was parsed so far; NULL before the first use */
+    bool *parsed;                 /* of ops_sources */
     BASE_VEC(const char *) names; /* of operators: the files' names without .op */
     BASE_VEC(size_t) source;      /* index in ops_sources of names.at[i] */
 };
 
-static bool is_shared(const ops_source *s) { return s->name[0] == '_'; }
+static bool is_shared(const ops_source *s) {
+    return s->name[0] == '_';
+}
 
 ops_registry *ops_registry_new(base_arena *arena) {
     ops_registry *r = BASE_NEW(arena, ops_registry);
@@ -24,16 +26,21 @@ ops_registry *ops_registry_new(base_arena *arena) {
     r->parsed = BASE_NEWS(arena, bool, ops_source_count + 1);
     for (size_t i = 0; i < ops_source_count; i++) {
         if (!is_shared(&ops_sources[i])) {
-            *BASE_PUSH(arena, &r->names) = base_strndup(arena, ops_sources[i].name, strlen(ops_sources[i].name) - strlen(".op"));
+            *BASE_PUSH(arena, &r->names) =
+                base_strndup(arena, ops_sources[i].name, strlen(ops_sources[i].name) - strlen(".op"));
             *BASE_PUSH(arena, &r->source) = i;
         }
     }
     return r;
 }
 
-size_t ops_count(const ops_registry *r) { return r->names.n; }
+size_t ops_count(const ops_registry *r) {
+    return r->names.n;
+}
 
-const char *ops_name(const ops_registry *r, size_t i) { return r->names.at[i]; }
+const char *ops_name(const ops_registry *r, size_t i) {
+    return r->names.at[i];
+}
 
 /* Linear: some hundred names, asked once a node. */
 static size_t find(const ops_registry *r, const char *op) {
@@ -44,7 +51,9 @@ static size_t find(const ops_registry *r, const char *op) {
     return i;
 }
 
-bool ops_has(ops_registry *r, const char *op) { return find(r, op) < r->names.n; }
+bool ops_has(ops_registry *r, const char *op) {
+    return find(r, op) < r->names.n;
+}
 
 const char *ops_source_text(const ops_registry *r, const char *op) {
     size_t i = find(r, op);
@@ -92,13 +101,15 @@ static lang_argument argument(const ir_graph *g, uint32_t tensor, bool is_output
     lang_argument a = {0};
     if (tensor != IR_NONE) {
         const ir_tensor *t = &g->tensors.at[tensor];
-        a = (lang_argument){.present = true, .type = t->type, .shape = t->shape, .quant = t->quant, .shape_known = is_output};
+        a = (lang_argument){
+            .present = true, .type = t->type, .shape = t->shape, .quant = t->quant, .shape_known = is_output};
         a.data = is_output ? NULL : t->data;
     }
     return a;
 }
 
-static lang_argument *arguments(base_arena *arena, const ir_graph *g, const uint32_t *tensors, size_t n, bool are_outputs) {
+static lang_argument *arguments(base_arena *arena, const ir_graph *g, const uint32_t *tensors, size_t n,
+                                bool are_outputs) {
     lang_argument *list = BASE_NEWS(arena, lang_argument, n + 1);
     for (size_t i = 0; i < n; i++) {
         list[i] = argument(g, tensors[i], are_outputs);
@@ -106,8 +117,8 @@ static lang_argument *arguments(base_arena *arena, const ir_graph *g, const uint
     return list;
 }
 
-base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n, const ops_goal *goal,
-                            lang_program **out, base_diags *d) {
+base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
+                            const ops_goal *goal, lang_program **out, base_diags *d) {
     base_place place = place_of(arena, m, g, n);
     if (!ops_has(r, n->op)) {
         return base_error(d, &place, "operator is not supported");
@@ -116,8 +127,12 @@ base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *
     if (library == NULL) {
         return BASE_INTERNAL;
     }
-    lang_call call = {.op = n->op, .input_count = n->input_count, .output_count = n->output_count, .attrs = n->attrs,
-                      .attr_count = n->attr_count, .place = &place};
+    lang_call call = {.op = n->op,
+                      .input_count = n->input_count,
+                      .output_count = n->output_count,
+                      .attrs = n->attrs,
+                      .attr_count = n->attr_count,
+                      .place = &place};
     call.inputs = arguments(arena, g, n->inputs, n->input_count, false);
     call.outputs = arguments(arena, g, n->outputs, n->output_count, true);
     if (goal != NULL) {

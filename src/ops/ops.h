@@ -1,8 +1,9 @@
-/* ops.h - face of room `ops`: the operators' definitions, one text file each, and how a graph's node calls its definition.
+/* ops.h - face of room `ops`: the operators' definitions, one text file each, and how a graph's node calls its
+ * definition.
  *
- * Takes nodes of a graph. Gives typed programs. A definition file src/ops/NAME.op holds every overload of operator NAME; files
- * that begin with an underscore hold shared fn macros and are parsed before the first definition. Definitions are
- * embedded in the program and parsed on first use. No operator has code of its own in C.
+ * Takes nodes of a graph. Gives typed programs. A definition file src/ops/NAME.op holds every overload of operator
+ * NAME; files that begin with an underscore hold shared fn macros and are parsed before the first definition.
+ * Definitions are embedded in the program and parsed on first use. No operator has code of its own in C.
  */
 #ifndef BURIN_OPS_H
 #define BURIN_OPS_H
@@ -25,10 +26,10 @@ typedef struct ops_goal {
     size_t count;
 } ops_goal;
 
-/* Instantiates node n of graph g: raw program with one input per node input and one output per node output. Constants of the
- * graph are known contents. Errors name the operator's place (format's word, index, byte). */
-base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n, const ops_goal *goal,
-                            lang_program **out, base_diags *d);
+/* Instantiates node n of graph g: raw program with one input per node input and one output per node output. Constants
+ * of the graph are known contents. Errors name the operator's place (format's word, index, byte). */
+base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
+                            const ops_goal *goal, lang_program **out, base_diags *d);
 /* All operators of the model for which no definition exists, or no overload fits: one diagnostic each, all listed. */
 base_status ops_check(base_arena *arena, ops_registry *r, const ir_model *m, const ops_goal *goal, base_diags *d);
 

@@ -1,7 +1,7 @@
 /* fold.c - operators whose outputs do not depend on any input of the model become constants.
  *
- * Takes nodes all of whose inputs are known, or whose small outputs hold shapes. Gives tensors with contents, computed by the
- * evaluator. An operator without a definition, or refused by it, is left for the plan to report.
+ * Takes nodes all of whose inputs are known, or whose small outputs hold shapes. Gives tensors with contents, computed
+ * by the evaluator. An operator without a definition, or refused by it, is left for the plan to report.
  */
 #include "passes/passes_private.h"
 

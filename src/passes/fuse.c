@@ -1,8 +1,8 @@
 /* fuse.c - activations and requantisations that another operator can absorb.
  *
- * Takes pairs producer, consumer where the consumer is the only reader. An activation becomes the producer's `act` attribute
- * where producer and activation have the same type and quantisation (clamps at the same border: equal bits); a requantisation
- * between equal quantisations is the identity and vanishes.
+ * Takes pairs producer, consumer where the consumer is the only reader. An activation becomes the producer's `act`
+ * attribute where producer and activation have the same type and quantisation (clamps at the same border: equal bits);
+ * a requantisation between equal quantisations is the identity and vanishes.
  */
 #include <string.h>
 

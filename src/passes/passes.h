@@ -1,7 +1,7 @@
 /* passes.h - face of room `passes`: graph to graph.
  *
- * Takes a model. Gives the same model, changed in place; every output computes the same bits (integers) or lies within the
- * bound (floats). The graph is verified after each pass and can be printed and parsed between any two.
+ * Takes a model. Gives the same model, changed in place; every output computes the same bits (integers) or lies within
+ * the bound (floats). The graph is verified after each pass and can be printed and parsed between any two.
  */
 #ifndef BURIN_PASSES_H
 #define BURIN_PASSES_H

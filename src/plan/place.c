@@ -1,7 +1,8 @@
 /* place.c - offsets for blocks with lifetimes in one arena.
  *
- * Takes sizes, alignments and lifetimes. Gives offsets by several greedy orders and keeps the best; the lower bound is the
- * largest sum of bytes live in one step. Deterministic: ties go to the smaller index. O(n^2) in blocks that live together.
+ * Takes sizes, alignments and lifetimes. Gives offsets by several greedy orders and keeps the best; the lower bound is
+ * the largest sum of bytes live in one step. Deterministic: ties go to the smaller index. O(n^2) in blocks that live
+ * together.
  */
 #include <stdlib.h>
 #include <string.h>

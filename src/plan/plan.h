@@ -1,6 +1,7 @@
 /* plan.h - face of room `plan`: everything that is decided between a graph and its code, as data.
  *
- * Takes a graph. Gives kernels (programs with their schedules) in order, every buffer with its place, totals with lower bounds;
+ * Takes a graph. Gives kernels (programs with their schedules) in order, every buffer with its place, totals with lower
+ * bounds;
  * as a struct, as a table for people, as <prefix>_plan.json. Decides; performs nothing: targets perform.
  * A machine and a device are passed in (house.md 5.20): plan includes no target.
  */
@@ -16,7 +17,8 @@ typedef struct plan_memory {
     bool writable;
 } plan_memory;
 
-/* Registers and inner forms that schedules may count on. The lists of what a machine can do grow; nothing here names an operator. */
+/* Registers and inner forms that schedules may count on. The lists of what a machine can do grow; nothing here names an
+ * operator. */
 typedef struct plan_machine {
     const char *name;
     uint32_t vector_bytes;   /* 0: scalar */
@@ -24,8 +26,8 @@ typedef struct plan_machine {
     uint32_t tile_m, tile_n; /* preferred register tile of a contraction (points x channels) */
     uint32_t depthwise_n;    /* channels worked on together without a shared factor */
     uint32_t unroll_k;
-    bool wide_multiply;      /* 32 x 32 -> 64 is one instruction or two */
-    uint32_t alignment;      /* of tensors in the arena, bytes */
+    bool wide_multiply; /* 32 x 32 -> 64 is one instruction or two */
+    uint32_t alignment; /* of tensors in the arena, bytes */
 } plan_machine;
 
 typedef struct plan_device {
@@ -43,22 +45,23 @@ const plan_device *plan_device_detect(base_arena *arena, const plan_device *devi
 
 /* ---- schedules ---- */
 typedef enum plan_form {
-    PLAN_ALIAS,    /* no code: the output is the input's bytes (reshape) */
-    PLAN_NEST,     /* the loop nest of the definition, guards split where asked */
-    PLAN_CONTRACT, /* register tile mr x nr over (m, n), k loops inside, B packed [n/nr][k][nr] */
-    PLAN_DEPTHWISE,/* nr channels together, taps inside, B packed [n/nr][tap][nr] */
+    PLAN_ALIAS,     /* no code: the output is the input's bytes (reshape) */
+    PLAN_NEST,      /* the loop nest of the definition, guards split where asked */
+    PLAN_CONTRACT,  /* register tile mr x nr over (m, n), k loops inside, B packed [n/nr][k][nr] */
+    PLAN_DEPTHWISE, /* nr channels together, taps inside, B packed [n/nr][tap][nr] */
     PLAN_FORM_COUNT
 } plan_form;
 
 typedef enum plan_padding {
-    PLAN_PAD_NONE,  /* no fill can act */
-    PLAN_PAD_TEST,  /* tested at each read */
-    PLAN_PAD_CLIP,  /* reduction loops clipped to the inside (the fill is the identity of the reduction) */
-    PLAN_PAD_SPLIT, /* interior without tests, border with */
-    PLAN_PAD_GATHER,/* the taps of mr points are first copied to scratch with the fill in place */
+    PLAN_PAD_NONE,   /* no fill can act */
+    PLAN_PAD_TEST,   /* tested at each read */
+    PLAN_PAD_CLIP,   /* reduction loops clipped to the inside (the fill is the identity of the reduction) */
+    PLAN_PAD_SPLIT,  /* interior without tests, border with */
+    PLAN_PAD_GATHER, /* the taps of mr points are first copied to scratch with the fill in place */
 } plan_padding;
 
-/* One stage. Printed in the plan, read back from it; only ever added to. Variables are numbers of the stage's variables. */
+/* One stage. Printed in the plan, read back from it; only ever added to. Variables are numbers of the stage's
+ * variables. */
 typedef struct plan_schedule {
     plan_form form;
     uint32_t order_count;
@@ -67,25 +70,28 @@ typedef struct plan_schedule {
     uint32_t mr, nr;              /* points x channels */
     uint32_t unroll;              /* of the innermost reduction loop; 1: none */
     plan_padding padding;
-    bool pack;                    /* the constant factor is stored in the order it is read */
-    bool hoist_zero;              /* sum W(X+z) = sum WX + z sum W, the second sum folded into the bias (no fill can act, or the fill is -z) */
-    bool in_place;                /* the output's bytes are an input's */
-    uint32_t collapse;            /* the innermost `collapse` loops are one (contiguous in every read and the write) */
-    uint32_t threads_var;         /* loop split by parallel-for; 255: none */
+    bool pack; /* the constant factor is stored in the order it is read */
+    /* sum W(X+z) = sum WX + z sum W, the second sum folded into the bias (no fill can act, or the fill is -z) */
+    bool hoist_zero;
+    bool in_place;        /* the output's bytes are an input's */
+    uint32_t collapse;    /* the innermost `collapse` loops are one (contiguous in every read and the write) */
+    uint32_t threads_var; /* loop split by parallel-for; 255: none */
 } plan_schedule;
 
 typedef struct plan_kernel {
-    const ir_node *node;      /* the first of its nodes */
+    const ir_node *node; /* the first of its nodes */
     size_t id_count;
-    const uint32_t *ids;      /* operator ids in the input file, of all nodes it stands for */
-    const char *op;           /* Burin's word, fused ones joined with + */
-    const lang_program *raw;  /* as instantiated: what the check evaluates */
+    const uint32_t *ids;         /* operator ids in the input file, of all nodes it stands for */
+    const char *op;              /* Burin's word, fused ones joined with + */
+    const lang_program *raw;     /* as instantiated: what the check evaluates */
     const lang_program *program; /* linked, folded, simplified, inlined: what is emitted */
-    uint32_t *tensor;         /* program tensor -> plan tensor (IR_NONE: constants that plan did not place, absent inputs) */
+    /* program tensor -> plan tensor (IR_NONE: constants that plan did not place, absent inputs) */
+    uint32_t *tensor;
     plan_schedule *schedules; /* one for each stage of program */
-    uint32_t same_as;         /* kernel whose function this one calls with its own pointers; its own index: emits its own */
-    uint64_t macs, cost;      /* multiply-accumulates; predicted cycles (0: no model) */
-    const char *reason;       /* why this form */
+    /* kernel whose function this one calls with its own pointers; its own index: emits its own */
+    uint32_t same_as;
+    uint64_t macs, cost; /* multiply-accumulates; predicted cycles (0: no model) */
+    const char *reason;  /* why this form */
 } plan_kernel;
 
 typedef enum plan_role { PLAN_INPUT, PLAN_OUTPUT, PLAN_ACTIVATION, PLAN_SCRATCH, PLAN_CONSTANT, PLAN_STATE } plan_role;
@@ -99,12 +105,13 @@ typedef struct plan_tensor {
     ir_quant quant;
     uint64_t bytes;
     uint32_t alignment;
-    uint32_t root;         /* its own index, or the tensor whose bytes it shares at offset root_offset */
+    uint32_t root; /* its own index, or the tensor whose bytes it shares at offset root_offset */
     uint64_t root_offset;
-    uint32_t first, last;  /* kernels during which its bytes are live; inputs from 0, outputs to the last */
-    uint64_t offset;       /* in the arena (roots of INPUT OUTPUT ACTIVATION SCRATCH), the state region, or the constants */
-    uint32_t memory;       /* index of plan_device memories */
-    const void *data;      /* CONSTANT: contents as the graph has them */
+    uint32_t first, last; /* kernels during which its bytes are live; inputs from 0, outputs to the last */
+    /* in the arena (roots of INPUT OUTPUT ACTIVATION SCRATCH), the state region, or the constants */
+    uint64_t offset;
+    uint32_t memory;  /* index of plan_device memories */
+    const void *data; /* CONSTANT: contents as the graph has them */
 } plan_tensor;
 
 typedef struct plan_module {
@@ -118,7 +125,8 @@ typedef struct plan_module {
     BASE_VEC(uint32_t) inputs, outputs; /* plan tensors, in graph order */
     uint64_t arena_bytes, arena_bound;  /* the bound: max over kernels of live bytes (this order, whole tensors) */
     uint64_t state_bytes, constant_bytes;
-    const char *placement; /* which order won: "by size" ... ; with "optimal (this order, whole tensors)" when it meets the bound */
+    /* which order won: "by size" ... ; with "optimal (this order, whole tensors)" when it meets the bound */
+    const char *placement;
     uint64_t structure_hash, weights_hash; /* house.md 5.16 */
     uint64_t macs;
 } plan_module;
@@ -132,15 +140,19 @@ typedef struct plan_options {
 } plan_options;
 
 /* Builds the plan of the model's entry graph. Errors: unsupported operators (all listed), shapes that are not known. */
-base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, const plan_options *o, plan_module **out, base_diags *d);
-/* Independent check of a plan: no two live tensors overlap, every offset aligned and inside, every schedule legal for its program. */
+base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, const plan_options *o,
+                       plan_module **out, base_diags *d);
+/* Independent check of a plan: no two live tensors overlap, every offset aligned and inside, every schedule legal for
+ * its program. */
 base_status plan_validate(const plan_module *p, base_diags *d);
 /* The table for people: per operator MACs, bytes, place, form; totals; RAM with its lower bound; constants. */
 void plan_print(base_text *out, const plan_module *p);
-/* <prefix>_plan.json version 1 (docs/PLAN.md). check: what is written under "check", a JSON object text, or NULL for checked: false. */
+/* <prefix>_plan.json version 1 (docs/PLAN.md). check: what is written under "check", a JSON object text, or NULL for
+ * checked: false. */
 void plan_print_json(base_text *out, const plan_module *p, const char *check);
 
-/* Placement alone, for tests: tensors with sizes and lifetimes get offsets by several greedy orders; returns the best peak. */
+/* Placement alone, for tests: tensors with sizes and lifetimes get offsets by several greedy orders; returns the best
+ * peak. */
 typedef struct plan_block {
     uint64_t bytes;
     uint32_t first, last, alignment;

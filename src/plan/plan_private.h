@@ -10,7 +10,8 @@ const char *plan_form_name(plan_form f);
 const char *plan_padding_name(plan_padding p);
 const char *plan_role_name(plan_role r);
 
-/* True if the one stage of p copies its only input's elements in row-major order without change of type (reshape): *input is set. */
+/* True if the one stage of p copies its only input's elements in row-major order without change of type (reshape):
+ * *input is set. */
 bool plan_is_alias(base_arena *scratch, const lang_program *p, uint32_t *input);
 
 /* Generated from devices/ (scripts/devices.py). */

@@ -1,6 +1,7 @@
 /* validate.c - an independent check of a finished plan.
  *
- * Takes a plan. Gives the first fault by name. Shares no code with placement: it looks at pairs by a sweep over offsets.
+ * Takes a plan. Gives the first fault by name. Shares no code with placement: it looks at pairs by a sweep over
+ * offsets.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -9,15 +9,15 @@
 #include "plan/plan.h"
 
 typedef struct target_options {
-    const char *layout;  /* "folder" or "single" */
-    bool weights_blob;   /* weights as one file instead of inline */
-    unsigned test_cases; /* --test N: golden cases and a main */
+    const char *layout;              /* "folder" or "single" */
+    bool weights_blob;               /* weights as one file instead of inline */
+    unsigned test_cases;             /* --test N: golden cases and a main */
     const struct target_case *cases; /* test_cases of them: inputs and the outputs that the evaluator computed */
     const char *plan_check;          /* JSON text for the plan's "check" */
 } target_options;
 
 typedef struct target_case {
-    const void *const *inputs;  /* dense, in graph order */
+    const void *const *inputs; /* dense, in graph order */
     const void *const *outputs;
     const double *const *bounds; /* float outputs: the allowed difference of each element; NULL entries: integers */
 } target_case;
@@ -28,11 +28,11 @@ typedef struct target_files {
 
 typedef struct target_interface {
     const char *name, *description;
-    const char *extension;  /* "-o x.EXT" implies this target; NULL: a folder */
-    bool executable;        /* can be built and run by check */
-    bool needs_plan;        /* false: emit gets a plan only if the model can be planned */
-    base_status (*emit)(base_arena *arena, const plan_module *plan, const ir_model *model, const target_options *o, target_files *out,
-                        base_diags *d);
+    const char *extension; /* "-o x.EXT" implies this target; NULL: a folder */
+    bool executable;       /* can be built and run by check */
+    bool needs_plan;       /* false: emit gets a plan only if the model can be planned */
+    base_status (*emit)(base_arena *arena, const plan_module *plan, const ir_model *model, const target_options *o,
+                        target_files *out, base_diags *d);
 } target_interface;
 
 /* generated from the folders, sorted by name */

@@ -1,8 +1,8 @@
 /* flatbuffers.h - part of wire's face: a bounded cursor over a FlatBuffers binary.
  *
- * Source: FlatBuffers' "Internals" document: little-endian; an offset is 32 bits, unsigned, from where it stands; a table
- * begins with the signed distance back to its vtable; a vtable is u16 its bytes, u16 the table's bytes, u16 a field's
- * place in the table or 0; a vector is u32 its elements, then they; a string is a vector of bytes and a NUL.
+ * Source: FlatBuffers' "Internals" document: little-endian; an offset is 32 bits, unsigned, from where it stands; a
+ * table begins with the signed distance back to its vtable; a vtable is u16 its bytes, u16 the table's bytes, u16 a
+ * field's place in the table or 0; a vector is u32 its elements, then they; a string is a vector of bytes and a NUL.
  *
  * Every access is verified: alignment, the file's bounds, the table's bounds, nesting, and that the same bytes are not
  * reached again and again (a file of n bytes whose vectors all share one tail could cost n * n). The first fault is
@@ -52,7 +52,8 @@ void wire_fb_open(wire_fb *fb, const char *file, base_bytes bytes, base_diags *d
 wire_table wire_fb_root(wire_fb *fb, const char *identifier);
 bool wire_fb_failed(const wire_fb *fb);
 
-/* Reports "path: message (byte)" and fails the cursor. For faults that the reader finds itself. Returns BASE_REFUSED. */
+/* Reports "path: message (byte)" and fails the cursor. For faults that the reader finds itself. Returns
+ * BASE_REFUSED. */
 base_status wire_fb_error(wire_fb *fb, const wire_path *path, uint64_t byte, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* "subgraph[0]/operator[3] CONV_2D/inputs" */

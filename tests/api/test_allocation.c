@@ -1,4 +1,5 @@
-/* test_allocation.c - every allocation of load, inspect, plan and compile failed in turn: a clean status each time, nothing leaked.
+/* test_allocation.c - every allocation of load, inspect, plan and compile failed in turn: a clean status each time,
+ * nothing leaked.
  *
  * Two small networks in the graph's text form: int8 (convolution, depthwise, fully connected, softmax) and float.
  */
@@ -29,23 +30,26 @@ static const char int8_network[] =
     "tensor %8 i8[1,2] \"fc\" quant {0.5:0}\n"
     "tensor %9 i8[1,2] \"out\" quant {0.00390625:-128}\n"
     "inputs (%0)\noutputs (%9)\n"
-    "node conv2d (%0, %1, %2) -> (%3) {strides: ints [1,1], dilations: ints [1,1], pads: ints [1,1,1,1], act: text \"relu\"} ids [0]\n"
-    "node depthwise_conv2d (%3, %4, _) -> (%5) {strides: ints [1,1], dilations: ints [1,1], pads: ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+    "node conv2d (%0, %1, %2) -> (%3) {strides: ints [1,1], dilations: ints [1,1], pads: ints [1,1,1,1], act: text "
+    "\"relu\"} ids [0]\n"
+    "node depthwise_conv2d (%3, %4, _) -> (%5) {strides: ints [1,1], dilations: ints [1,1], pads: ints [0,0,0,0], act: "
+    "text \"none\"} ids [1]\n"
     "node reshape (%5) -> (%6) {shape: ints [1,48]} ids [2]\n"
     "node fully_connected (%6, %7, _) -> (%8) {act: text \"none\", keep_num_dims: int 0} ids [3]\n"
     "node softmax (%8) -> (%9) {beta: float 1.0} ids [4]\n}\n";
 
-static const char float_network[] =
-    "burin 1\nmodel \"ir\" \"small_float\"\ngraph \"main\" 0 {\n"
-    "tensor %0 f32[1,4,4,1] \"in\"\n"
-    "tensor %1 f32[2,1,1,1] \"w\" = hex \"0000803f000000c0\"\n"
-    "tensor %2 f32[1,4,4,2] \"c\"\n"
-    "tensor %3 f32[1,4,4,2] \"r\"\n"
-    "tensor %4 f32[1,2,2,2] \"out\"\n"
-    "inputs (%0)\noutputs (%4)\n"
-    "node conv2d (%0, %1, _) -> (%2) {strides: ints [1,1], dilations: ints [1,1], pads: ints [0,0,0,0], act: text \"none\"} ids [0]\n"
-    "node relu (%2) -> (%3) ids [1]\n"
-    "node average_pool2d (%3) -> (%4) {kernel: ints [2,2], strides: ints [2,2], pads: ints [0,0,0,0], act: text \"none\"} ids [2]\n}\n";
+static const char float_network[] = "burin 1\nmodel \"ir\" \"small_float\"\ngraph \"main\" 0 {\n"
+                                    "tensor %0 f32[1,4,4,1] \"in\"\n"
+                                    "tensor %1 f32[2,1,1,1] \"w\" = hex \"0000803f000000c0\"\n"
+                                    "tensor %2 f32[1,4,4,2] \"c\"\n"
+                                    "tensor %3 f32[1,4,4,2] \"r\"\n"
+                                    "tensor %4 f32[1,2,2,2] \"out\"\n"
+                                    "inputs (%0)\noutputs (%4)\n"
+                                    "node conv2d (%0, %1, _) -> (%2) {strides: ints [1,1], dilations: ints [1,1], "
+                                    "pads: ints [0,0,0,0], act: text \"none\"} ids [0]\n"
+                                    "node relu (%2) -> (%3) ids [1]\n"
+                                    "node average_pool2d (%3) -> (%4) {kernel: ints [2,2], strides: ints [2,2], pads: "
+                                    "ints [0,0,0,0], act: text \"none\"} ids [2]\n}\n";
 
 typedef struct ledger {
     long live, left; /* blocks alive; allocations still allowed */

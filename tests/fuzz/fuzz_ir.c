@@ -1,4 +1,5 @@
-/* fuzz_ir.c - any bytes as the graph's text form: refused with line and column, or read to what prints and reads the same. */
+/* fuzz_ir.c - any bytes as the graph's text form: refused with line and column, or read to what prints and reads the
+ * same. */
 #include "ir/ir.h"
 
 #include <stdlib.h>

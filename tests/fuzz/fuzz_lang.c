@@ -19,7 +19,8 @@ static lang_argument argument(base_type type, uint32_t rank, const int64_t *dims
     return a;
 }
 
-/* Calls op with every attribute its first overload names (as an integer, or a list of them), so that bodies are reached. */
+/* Calls op with every attribute its first overload names (as an integer, or a list of them), so that bodies are
+ * reached. */
 static void instantiate(base_arena *arena, const lang_library *lib, const char *op, const lang_argument *inputs,
                         size_t n, const lang_argument *output) {
     base_diags diags = {.arena = arena};

@@ -7,8 +7,8 @@
  *   >i8[2]  >i8         an output: its type and extents, or its type alone; may be quantised as an input
  *   axis=1  p=[1,2]  alpha=0.5  act='relu'   attributes
  *   +litert             a goal
- * Results are the elements of all outputs in order, outputs separated by |: integers in decimal, floats as the shortest decimal
- * (2, not 2.0).
+ * Results are the elements of all outputs in order, outputs separated by |: integers in decimal, floats as the shortest
+ * decimal (2, not 2.0).
  */
 #ifndef BURIN_TESTS_LANG_DEFINITION_H
 #define BURIN_TESTS_LANG_DEFINITION_H

@@ -1,4 +1,5 @@
-/* eval_reference.h - a tree-walking interpreter of programs for the evaluator's tests: element by element, nothing shared. */
+/* eval_reference.h - a tree-walking interpreter of programs for the evaluator's tests: element by element, nothing
+ * shared. */
 #ifndef TESTS_LANG_EVAL_REFERENCE_H
 #define TESTS_LANG_EVAL_REFERENCE_H
 

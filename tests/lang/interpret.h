@@ -1,7 +1,8 @@
-/* interpret.h - a small, slow interpreter of typed programs, and random programs, for the tests of analyses and transforms.
+/* interpret.h - a small, slow interpreter of typed programs, and random programs, for the tests of analyses and
+ * transforms.
  *
- * Independent of the evaluator: it recurses over nodes, one value at a time, by lang_word_value. At most 32 variables with
- * extents up to 16; no recurrences, no dynamic extents.
+ * Independent of the evaluator: it recurses over nodes, one value at a time, by lang_word_value. At most 32 variables
+ * with extents up to 16; no recurrences, no dynamic extents.
  */
 #ifndef BURIN_TESTS_INTERPRET_H
 #define BURIN_TESTS_INTERPRET_H

@@ -1,4 +1,5 @@
-/* test_analysis_roles.c - patterns and roles of hand-built stages; affine forms, conjuncts, bound checks, reads, counts. */
+/* test_analysis_roles.c - patterns and roles of hand-built stages; affine forms, conjuncts, bound checks, reads,
+ * counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +81,8 @@ static void expect_roles(const lang_roles *r, uint32_t n, const lang_role *role)
     }
 }
 
-/* Y[n,y,x,o] = sum[i<3,j<3,c<C] (i32(X[n,y+i-1,x+j-1,group(o)*Cg+c] ? -3) + 3) * i32(W[o,i,j,c]) + B[o], clamped to i8 */
+/* Y[n,y,x,o] = sum[i<3,j<3,c<C] (i32(X[n,y+i-1,x+j-1,group(o)*Cg+c] ? -3) + 3) * i32(W[o,i,j,c]) + B[o], clamped to
+ * i8 */
 static lang_roles conv2d(int64_t groups, bool simplify, const lang_program **program) {
     static const int8_t weights[8 * 3 * 3 * 4] = {1, 2};
     static const int32_t bias[8];

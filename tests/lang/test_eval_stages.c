@@ -1,5 +1,5 @@
-/* The evaluator on whole definitions: reductions, fills, laziness, recurrences, dynamic extents, row boundaries, faults, single
- * elements, cost. Expected values are by hand.
+/* The evaluator on whole definitions: reductions, fills, laziness, recurrences, dynamic extents, row boundaries,
+ * faults, single elements, cost. Expected values are by hand.
  */
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* Every word on every type of its class: values by hand from docs/LANGUAGE.md and IEEE 754, and the evaluator's rows, scalars and
- * their mixtures against the definition of the word on one value, at the extremes of each type. */
+/* Every word on every type of its class: values by hand from docs/LANGUAGE.md and IEEE 754, and the evaluator's rows,
+ * scalars and their mixtures against the definition of the word on one value, at the extremes of each type. */
 #include "eval_reference.h"
 
 #include "lang/words.h"

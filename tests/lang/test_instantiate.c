@@ -1,5 +1,5 @@
-/* test_instantiate.c - what definitions mean: every construct evaluated on values computed by hand, every fault of a call
- * named where it is ('^' marks the place of the first error).
+/* test_instantiate.c - what definitions mean: every construct evaluated on values computed by hand, every fault of a
+ * call named where it is ('^' marks the place of the first error).
  */
 #include "lang/definition.h"
 
@@ -208,7 +208,8 @@ static const example families[] = {
     {"op f in X*:T[N]? Y[] = (sum:i32[k<#X] (i32(X#k[0]))) + #X", "f", "0"},
     {"op f in X:T[N] -> Y*:T Y#k[n<N - k] = X[n + k]", "f i32[3]={1,2,3} >i32[3] >i32[2] >i32[1]", "1 2 3 | 2 3 | 3"},
     {"op f in X:T[N] -> Y*:T Y#k[n<N] = X[n] * T(k)", "f i8[2]={1,2} >i8[2]", "0 0"},
-    {"op f in X:T[N] -> Z, Y* let A = 2 Y#k[n<N] = X[n] + k Z[n<N] = Y#1[n] * A", "f i64[1]={5} >i64 >i64 >i64", "12 | 5 | 6"},
+    {"op f in X:T[N] -> Z, Y* let A = 2 Y#k[n<N] = X[n] + k Z[n<N] = Y#1[n] * A", "f i64[1]={5} >i64 >i64 >i64",
+     "12 | 5 | 6"},
 };
 
 static const example statics[] = {

@@ -1,7 +1,7 @@
 /* test_language_page.c - every example of docs/LANGUAGE.md, run.
  *
- * A block fenced as burin is a text of definitions; its lines "//! call -> results" are run, "//! call !! words" must be
- * refused with these words, and "//! !! words" says that the text itself is refused.
+ * A block fenced as burin is a text of definitions; its lines "//! call -> results" are run, "//! call !! words" must
+ * be refused with these words, and "//! !! words" says that the text itself is refused.
  */
 #include <stdio.h>
 

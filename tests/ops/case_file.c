@@ -42,7 +42,8 @@ static bool take(reader *r, const char *token) {
     skip_space(r);
     size_t n = strlen(token);
     bool is_word = isalpha((unsigned char)token[0]);
-    if (r->error != NULL || strncmp(r->at, token, n) != 0 || (is_word && (isalnum((unsigned char)r->at[n]) || r->at[n] == '_'))) {
+    if (r->error != NULL || strncmp(r->at, token, n) != 0 ||
+        (is_word && (isalnum((unsigned char)r->at[n]) || r->at[n] == '_'))) {
         return false;
     }
     r->at += n;
@@ -86,8 +87,8 @@ typedef struct number {
 static bool at_number(reader *r) {
     skip_space(r);
     const char *s = r->at + (*r->at == '-' || *r->at == '+');
-    return r->error == NULL && (isdigit((unsigned char)*s) || *s == '.' || strncmp(s, "inf", 3) == 0 || strncmp(s, "nan", 3) == 0 ||
-                                strncmp(s, "true", 4) == 0 || strncmp(s, "false", 5) == 0);
+    return r->error == NULL && (isdigit((unsigned char)*s) || *s == '.' || strncmp(s, "inf", 3) == 0 ||
+                                strncmp(s, "nan", 3) == 0 || strncmp(s, "true", 4) == 0 || strncmp(s, "false", 5) == 0);
 }
 
 static number take_number(reader *r) {
@@ -155,10 +156,18 @@ static void read_attr(reader *r) {
             floats[i] = v.list.at[i].f;
         }
         switch (a.kind) {
-        case IR_INTS: a.v.ints = ints; break;
-        case IR_FLOATS: a.v.floats = floats; break;
-        case IR_INT: a.v.i = ints[0]; break;
-        default: a.v.f = floats[0]; break;
+        case IR_INTS:
+            a.v.ints = ints;
+            break;
+        case IR_FLOATS:
+            a.v.floats = floats;
+            break;
+        case IR_INT:
+            a.v.i = ints[0];
+            break;
+        default:
+            a.v.f = floats[0];
+            break;
         }
     }
     *BASE_PUSH(r->arena, &r->attrs) = a;
@@ -228,7 +237,8 @@ static uint32_t read_tensor(reader *r, const char *role, const void **data, doub
     if (n < elements || at_number(r)) {
         fail(r, base_printf(r->arena, "expected %llu values", (unsigned long long)elements));
     }
-    uint32_t t = ir_tensor_add(r->one->model, r->graph, base_printf(r->arena, "%s%zu", role, r->graph->tensors.n), type, &shape);
+    uint32_t t =
+        ir_tensor_add(r->one->model, r->graph, base_printf(r->arena, "%s%zu", role, r->graph->tensors.n), type, &shape);
     r->graph->tensors.at[t].quant = quant;
     *data = at;
     return t;
@@ -292,7 +302,8 @@ static void read_case(reader *r, const char *op, case_file *out) {
         skip_space(r);
     }
     if (r->error == NULL) {
-        ir_node *node = ir_node_add(one.model, r->graph, op, r->inputs, r->input_count, r->outputs, r->output_count, IR_NONE);
+        ir_node *node =
+            ir_node_add(one.model, r->graph, op, r->inputs, r->input_count, r->outputs, r->output_count, IR_NONE);
         ir_attr *attrs = BASE_NEWS(r->arena, ir_attr, r->attrs.n + 1);
         for (size_t i = 0; i < r->attrs.n; i++) {
             attrs[i] = r->attrs.at[i];

@@ -1,8 +1,8 @@
-/* test_cases.c - every operator by its cases: src/ops/NAME.case says inputs, attributes and the outputs that an independent
- * runtime, a specification or arithmetic by hand gives. An operator without cases fails.
+/* test_cases.c - every operator by its cases: src/ops/NAME.case says inputs, attributes and the outputs that an
+ * independent runtime, a specification or arithmetic by hand gives. An operator without cases fails.
  *
- * Each case is computed by the program as instantiated, by the folded one, by the simplified one and element by element; what
- * is wanted of floats must also lie within the bound that follows from the definition.
+ * Each case is computed by the program as instantiated, by the folded one, by the simplified one and element by
+ * element; what is wanted of floats must also lie within the bound that follows from the definition.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include <cmocka.h>
 
 #include "ops/case_file.h"
@@ -45,7 +46,8 @@ static int compare(const ir_tensor *t, const void *got, const void *want, double
             if (base_type_is_float(t->type)) {
                 print_error("%s: element %llu is %.9g, not %.9g\n", what, (unsigned long long)i, g.f, w.f);
             } else {
-                print_error("%s: element %llu is %lld, not %lld\n", what, (unsigned long long)i, (long long)g.i, (long long)w.i);
+                print_error("%s: element %llu is %lld, not %lld\n", what, (unsigned long long)i, (long long)g.i,
+                            (long long)w.i);
             }
         }
     }
@@ -125,7 +127,8 @@ static int run_bound(base_arena *arena, const case_one *c, const lang_program *p
         for (uint64_t i = 0; i < n[k] && base_type_is_float(type); i++) {
             double want = base_load(type, c->wanted[k], i).f, value = results[k].value[i], bound = results[k].bound[i];
             if (isfinite(want) && !(fabs(value - want) <= bound) && faults++ == 0) {
-                print_error("%s: element %llu is %.9g within %.3g, not %.9g\n", what, (unsigned long long)i, value, bound, want);
+                print_error("%s: element %llu is %.9g within %.3g, not %.9g\n", what, (unsigned long long)i, value,
+                            bound, want);
             }
         }
     }
@@ -139,13 +142,15 @@ static int run_case(base_arena *arena, ops_registry *registry, const case_one *c
     ops_goal goal = {.names = c->goals, .count = c->goal_count};
     lang_program *raw;
     const char *what = base_printf(arena, "%s: %s", node->op, c->name);
-    if (ops_instantiate(arena, registry, c->model, g, node, &goal, &raw, &d) != BASE_OK || lang_verify(raw, &d) != BASE_OK) {
+    if (ops_instantiate(arena, registry, c->model, g, node, &goal, &raw, &d) != BASE_OK ||
+        lang_verify(raw, &d) != BASE_OK) {
         report(&d, what);
         return 1;
     }
     const lang_program *folded = lang_fold(arena, raw, LIMIT);
     const lang_program *simple = lang_simplify(arena, folded);
-    return run_program(arena, c, raw, what, &d) + run_program(arena, c, folded, base_printf(arena, "%s, folded", what), &d) +
+    return run_program(arena, c, raw, what, &d) +
+           run_program(arena, c, folded, base_printf(arena, "%s, folded", what), &d) +
            run_program(arena, c, simple, base_printf(arena, "%s, simplified", what), &d) +
            run_elements(arena, c, raw, base_printf(arena, "%s, by elements", what), &d) +
            run_bound(arena, c, raw, base_printf(arena, "%s, bound", what), &d);
@@ -155,7 +160,8 @@ static const char *read_text(base_arena *arena, const char *op) {
     base_diags d = {.arena = arena};
     base_file file;
     const char *path = base_printf(arena, "%s/%s.case", BURIN_OPS_DIR, op);
-    return base_file_read(arena, path, &file, &d) == BASE_OK ? base_strndup(arena, (const char *)file.at, file.size) : NULL;
+    return base_file_read(arena, path, &file, &d) == BASE_OK ? base_strndup(arena, (const char *)file.at, file.size)
+                                                             : NULL;
 }
 
 static int run_operator(base_memory *memory, const char *op, size_t *count) {

@@ -79,7 +79,8 @@ static void random_instances_never_overlap(void **state) {
         for (int i = 0; i < 40; i++) {
             seed = seed * 1664525u + 1013904223u;
             uint32_t first = (seed >> 8) % 20, length = (seed >> 16) % 6;
-            b[i] = (plan_block){.bytes = (seed >> 12) % 1000, .first = first, .last = first + length, .alignment = 1u << (seed >> 30)};
+            b[i] = (plan_block){
+                .bytes = (seed >> 12) % 1000, .first = first, .last = first + length, .alignment = 1u << (seed >> 30)};
             sum += b[i].bytes + b[i].alignment;
         }
         uint64_t peak = place(b, 40, &bound);
@@ -90,8 +91,11 @@ static void random_instances_never_overlap(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_needs_its_two_largest_neighbours), cmocka_unit_test(a_residual_lives_across), cmocka_unit_test(alignment_is_kept),
-        cmocka_unit_test(nothing_needs_nothing), cmocka_unit_test(random_instances_never_overlap),
+        cmocka_unit_test(a_chain_needs_its_two_largest_neighbours),
+        cmocka_unit_test(a_residual_lives_across),
+        cmocka_unit_test(alignment_is_kept),
+        cmocka_unit_test(nothing_needs_nothing),
+        cmocka_unit_test(random_instances_never_overlap),
     };
     if (BASE_GUARD(&memory, &guard)) {
         return 1;

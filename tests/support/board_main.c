@@ -1,7 +1,9 @@
-/* board_main.c - one emitted module, of prefix P, on a Cortex-M in qemu: instructions, stack, and whether the outputs are right.
+/* board_main.c - one emitted module, of prefix P, on a Cortex-M in qemu: instructions, stack, and whether the outputs
+ * are right.
  *
  * Takes data.h (written by board.py): given[] and wanted[], all inputs and all outputs one after the other, as bytes.
- * Prints through semihosting `run insns N`, `stack bytes N`, `same` or `DIFFERS`; with STEPS also `step K insns N` for each step.
+ * Prints through semihosting `run insns N`, `stack bytes N`, `same` or `DIFFERS`; with STEPS also `step K insns N` for
+ * each step.
  * count.h and the start code are of ../shared/tools/cortexm.
  */
 #include <string.h>
@@ -29,7 +31,8 @@ static void put(const char *name, uint32_t v) {
     semi_puts("\n");
 }
 
-/* The stack below the caller: painted before a run, and looked at after it. Not inlined, so that both see the same frame. */
+/* The stack below the caller: painted before a run, and looked at after it. Not inlined, so that both see the same
+ * frame. */
 __attribute__((noinline)) static void paint(void) {
     volatile unsigned char below[PAINTED];
     for (uint32_t k = 0; k < PAINTED; k++) {

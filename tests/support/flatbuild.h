@@ -44,7 +44,8 @@ static inline void flat_start(flat *f, const char *identifier) {
         memcpy(f->at + 4, identifier, 4);
 }
 
-/* A table with its vtable before it. widths: one character a field: 1 2 4 8 bytes, or - for absent. Returns its byte. */
+/* A table with its vtable before it. widths: one character a field: 1 2 4 8 bytes, or - for absent. Returns its
+ * byte. */
 static inline size_t flat_table(flat *f, const char *widths) {
     size_t fields = strlen(widths), size = 4;
     size_t vtable = flat_room(f, 4 + 2 * fields, 2, 0);

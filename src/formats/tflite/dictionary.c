@@ -1,7 +1,7 @@
 /* dictionary.c - the steps that make attributes, and the dictionary's rows (dictionary.def says what each step does).
  *
- * Takes an operator whose tensors and options table are verified. Gives its node's attributes; faults of values are reported
- * at their field. Knows conventions of TFLite's tables; knows no operator but through its row.
+ * Takes an operator whose tensors and options table are verified. Gives its node's attributes; faults of values are
+ * reported at their field. Knows conventions of TFLite's tables; knows no operator but through its row.
  */
 #include "formats/tflite/dictionary.h"
 
@@ -274,15 +274,17 @@ static void make_drop(tflite_op *op, const tflite_step *step) {
 
 /* ---- steps that make nothing: what a kernel of TFLite takes for granted ---- */
 
-/* From 2^16 on every sum but 0 saturates an output of 8 or 16 bits, and the kernels' left shift of sums leaves 32 bits: the
- * scales are damaged, and what TFLite computes with them is overflow. */
+/* From 2^16 on every sum but 0 saturates an output of 8 or 16 bits, and the kernels' left shift of sums leaves 32 bits:
+ * the scales are damaged, and what TFLite computes with them is overflow. */
 static void check_multiplier(tflite_op *op, const tflite_step *step) {
     const ir_quant *x = &tensor_of(op, op->inputs[0])->quant, *w = &tensor_of(op, op->inputs[1])->quant;
     const ir_quant *y = &tensor_of(op, op->outputs[0])->quant;
     (void)step;
     for (uint32_t i = 0; x->n == 1 && y->n == 1 && i < w->n; i++) {
         if (!((double)x->scale[0] * (double)w->scale[i] / (double)y->scale[0] < 65536.0)) {
-            op_error(op, "the scales of input and filter (%lu) over that of the output are 65536 or more: every sum would saturate",
+            op_error(op,
+                     "the scales of input and filter (%lu) over that of the output are 65536 or more: every sum would "
+                     "saturate",
                      (unsigned long)i);
             return;
         }
@@ -370,7 +372,8 @@ static bool slice_extent(tflite_op *op, const slice_spec *in, size_t i, int64_t 
     return true;
 }
 
-/* Entries of the specification become extents of the input; the ellipsis, or the end, stands for the extents left over. */
+/* Entries of the specification become extents of the input; the ellipsis, or the end, stands for the extents left
+ * over. */
 static bool slice_all(tflite_op *op, const slice_spec *in, const ir_shape *x, slice *out) {
     size_t entries = 0;
     for (size_t i = 0; i < in->n; i++) {

@@ -1,4 +1,5 @@
-/* dictionary.h - private to formats/tflite: one operator of the file, and the dictionary's rows that say it in Burin's words. */
+/* dictionary.h - private to formats/tflite: one operator of the file, and the dictionary's rows that say it in Burin's
+ * words. */
 #ifndef BURIN_TFLITE_DICTIONARY_H
 #define BURIN_TFLITE_DICTIONARY_H
 

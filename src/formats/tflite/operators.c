@@ -1,6 +1,7 @@
 /* operators.c - the operators of a sub-graph: which one it is, its tensors, and its node by the dictionary's row.
  *
- * Takes untrusted tables. Gives nodes with Burin's words. Operators without a row are noted by name, custom ones by their own.
+ * Takes untrusted tables. Gives nodes with Burin's words. Operators without a row are noted by name, custom ones by
+ * their own.
  */
 #include "formats/tflite/dictionary.h"
 
@@ -174,8 +175,8 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     }
     if (!word && r->keep_unsupported) {
         const char *kind = code == TFLITE_OP_CUSTOM ? "custom" : "tflite";
-        ir_node *node = ir_node_add(r->m, r->g, base_printf(r->arena, "%s %s", kind, path->note), op.inputs, op.input_count,
-                                    op.outputs, op.output_count, (uint32_t)path->index);
+        ir_node *node = ir_node_add(r->m, r->g, base_printf(r->arena, "%s %s", kind, path->note), op.inputs,
+                                    op.input_count, op.outputs, op.output_count, (uint32_t)path->index);
         node->source_name = path->note;
         node->byte = table->at;
     } else if (!word) {

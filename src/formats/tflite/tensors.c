@@ -1,6 +1,7 @@
 /* tensors.c - the tensors of a sub-graph: type, shape, quantisation, and constants borrowed from the file.
  *
- * Takes untrusted tables. Gives ir_tensors whose constants have exactly the bytes that type and shape say, at any alignment.
+ * Takes untrusted tables. Gives ir_tensors whose constants have exactly the bytes that type and shape say, at any
+ * alignment.
  */
 #include "formats/tflite/reader.h"
 

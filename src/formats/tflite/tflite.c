@@ -1,6 +1,7 @@
 /* tflite.c - the TFLite format: reading a model file into a graph.
  *
- * Takes a file's bytes. Gives the entry sub-graph (number 0) as a verified graph whose constants are borrowed from the bytes.
+ * Takes a file's bytes. Gives the entry sub-graph (number 0) as a verified graph whose constants are borrowed from the
+ * bytes.
  * Structural faults end the reading with one line; what is valid but not supported is collected and listed whole.
  * Sub-graphs other than the entry are reached only through operators, and those are refused by name.
  */
@@ -33,8 +34,8 @@ void tflite_unsupported(tflite_reader *r, const wire_path *path, uint64_t byte, 
     }
 }
 
-/* Operators that have a word but no definition yet. ops_check finds them in a model that is read; in one that is refused
- * for other reasons they are listed with these, so that nobody meets them one after the other. */
+/* Operators that have a word but no definition yet. ops_check finds them in a model that is read; in one that is
+ * refused for other reasons they are listed with these, so that nobody meets them one after the other. */
 static void note_undefined(tflite_reader *r) {
     ops_registry *ops = ops_registry_new(r->arena);
     const wire_path outer = {.name = "subgraph", .index = 0};
@@ -144,7 +145,8 @@ static void read_subgraph(tflite_reader *r, const wire_path *path, const wire_ta
     }
 }
 
-/* Old converters wrote no identifier: other bytes of the file stand in its place. Four characters there are a wrong one. */
+/* Old converters wrote no identifier: other bytes of the file stand in its place. Four characters there are a wrong
+ * one. */
 static bool has_identifier(base_bytes bytes) {
     for (size_t i = 4; i < 8 && i < bytes.size; i++) {
         if (bytes.at[i] < 0x20 || bytes.at[i] >= 0x7f) {

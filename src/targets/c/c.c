@@ -1,7 +1,8 @@
 /* c.c - target `c`: a planned model as portable C99.
  *
- * Takes a plan. Gives the files of a module (docs/MODULE.md) in the layouts folder and single, weights inline or as one blob,
- * golden tests on demand, and the plan as JSON. Knows no operator: it emits the stages of the kernels' programs by their schedules.
+ * Takes a plan. Gives the files of a module (docs/MODULE.md) in the layouts folder and single, weights inline or as one
+ * blob, golden tests on demand, and the plan as JSON. Knows no operator: it emits the stages of the kernels' programs
+ * by their schedules.
  */
 #include <string.h>
 

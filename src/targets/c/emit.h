@@ -1,7 +1,8 @@
 /* emit.h - what the files of the C emitter share (private to targets/c).
  *
- * A unit is one stage of a kernel, or one group of stages of a recurrence; it becomes one C function of pointers. Units whose
- * texts are equal are one function. Expressions are emitted as values: a text, its C type, and the scope that computes it.
+ * A unit is one stage of a kernel, or one group of stages of a recurrence; it becomes one C function of pointers. Units
+ * whose texts are equal are one function. Expressions are emitted as values: a text, its C type, and the scope that
+ * computes it.
  */
 #ifndef BURIN_TARGETS_C_EMIT_H
 #define BURIN_TARGETS_C_EMIT_H
@@ -14,9 +15,11 @@
 /* ---- helpers: C functions of the module, written only where used (emit_words.c) ---- */
 typedef struct c_helpers c_helpers;
 c_helpers *c_helpers_new(base_arena *arena, const char *prefix);
-/* The prefixed name of a helper, which is then part of the module together with what it calls. Asserts that it exists. */
+/* The prefixed name of a helper, which is then part of the module together with what it calls. Asserts that it
+ * exists. */
 const char *c_helper(c_helpers *h, const char *name);
-/* The prefixed name of a helper that is made here: text is its definition, `$` the prefix. The first text of a name stands. */
+/* The prefixed name of a helper that is made here: text is its definition, `$` the prefix. The first text of a name
+ * stands. */
 const char *c_helper_made(c_helpers *h, const char *name, const char *text);
 /* Some made helper may use the vector intrinsics of the host. */
 bool c_helpers_use_vectors(const c_helpers *h);
@@ -176,7 +179,8 @@ c_value c_emit(c_unit *u, lang_ref r);
 const char *c_wrap(base_arena *arena, c_value v, c_precedence limit); /* in parentheses where it binds weaker */
 c_value c_wide(c_unit *u, c_value v);                                 /* an i64 as int64_t */
 c_value c_word_text(c_unit *u, lang_ref r); /* a word that is not lazy, its arguments emitted (emit_apply.c) */
-/* Text of an affine form; parts that do not change inside are computed in the scopes of their variables. wide: as int64_t. */
+/* Text of an affine form; parts that do not change inside are computed in the scopes of their variables. wide: as
+ * int64_t. */
 c_value c_affine_text(c_unit *u, const lang_affine *a, bool wide);
 bool c_affine_is_wide(c_unit *u, const lang_affine *a); /* may leave int32_t */
 bool c_affine_range(c_unit *u, const lang_affine *a, int64_t *lo, int64_t *hi);

@@ -1,7 +1,8 @@
 /* emit_apply.c - one strict word over emitted arguments, as C.
  *
- * Takes a node. Gives an expression that has exactly the word's meaning: where the ranges prove that nothing wraps, divides by
- * zero or saturates, the plain operator of C; else arithmetic in unsigned types or a helper. Knows the words, no operator.
+ * Takes a node. Gives an expression that has exactly the word's meaning: where the ranges prove that nothing wraps,
+ * divides by zero or saturates, the plain operator of C; else arithmetic in unsigned types or a helper. Knows the
+ * words, no operator.
  */
 #include <assert.h>
 #include <string.h>
@@ -55,7 +56,8 @@ static const char *helper_name(c_word *w, const char *base, base_type t) {
     return base_printf(w->u->arena, "%s_%s", base, suffix(t));
 }
 
-/* text is a C integer that holds the result before it wraps to the word's type. signed_bits: of the text's own type, 0: unsigned 32 or 64 */
+/* text is a C integer that holds the result before it wraps to the word's type. signed_bits: of the text's own type, 0:
+ * unsigned 32 or 64 */
 static c_value wrapped(c_word *w, const char *text) {
     switch (w->type) {
     case BASE_I4:

@@ -1,9 +1,10 @@
 /* emit_contract.c - register tiles: a sum of products with a constant factor over mr points and nr channels at once.
  *
- * Takes a stage whose roles are a contraction's, and its schedule. Gives tiles: accumulators in registers, the constant factor
- * packed in the order it is read, its sum with a zero point and the bias folded into where the accumulators start, borders as
- * bounds of the reduction's loops, and the rest of the body as the tile's end. Serves contractions with a shared factor (channels
- * read one point) and without (each channel reads its own). Knows no operator; returns false where a stage does not fit.
+ * Takes a stage whose roles are a contraction's, and its schedule. Gives tiles: accumulators in registers, the constant
+ * factor packed in the order it is read, its sum with a zero point and the bias folded into where the accumulators
+ * start, borders as bounds of the reduction's loops, and the rest of the body as the tile's end. Serves contractions
+ * with a shared factor (channels read one point) and without (each channel reads its own). Knows no operator; returns
+ * false where a stage does not fit.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -67,7 +68,8 @@ static bool find_accumulated(c_tile *t) {
     if (u->uses[sum] != 1) {
         return false;
     }
-    /* Floats: a bias in front of the sum would be rounded with each of its terms, beyond the bound of the definition. */
+    /* Floats: a bias in front of the sum would be rounded with each of its terms, beyond the bound of the
+     * definition. */
     for (lang_ref r = sum + 1; r < u->p->nodes.n && !base_type_is_float(t->type); r++) {
         const lang_node *n = lang_at(u->p, r);
         if (u->uses[r] == 0 || n->kind != LANG_WORD_ || n->code != LANG_ADD) {
@@ -456,7 +458,8 @@ static const char *accumulator_type(const c_tile *t) {
     return c_value_type(t->type);
 }
 
-/* The loops of the reduction for tiles that need the checks of m (edge) or not; neighbours joined where the addresses allow. */
+/* The loops of the reduction for tiles that need the checks of m (edge) or not; neighbours joined where the addresses
+ * allow. */
 static uint32_t runs_of(c_tile *t, bool edge, c_run *run) {
     c_unit *u = t->u;
     uint32_t n = 0;

@@ -1,7 +1,7 @@
 /* emit_data.c - the module's constant data: equal contents once, as text or as one blob.
  *
- * Takes bytes of element types. Gives arrays in C with the values in decimal (floats read back exactly; narrow floats and packed
- * elements as their bits), or one file of all of them at aligned offsets.
+ * Takes bytes of element types. Gives arrays in C with the values in decimal (floats read back exactly; narrow floats
+ * and packed elements as their bits), or one file of all of them at aligned offsets.
  */
 #include <assert.h>
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /* emit_expr.c - expressions of a stage as C: scopes, shared values, affine index arithmetic, reads and stores.
  *
- * Takes nodes. Gives texts. A value that is used twice, or that does not change in the loop at hand, is computed once, in the
- * outermost scope where its variables are known; nothing that may fail or costs much leaves an arm of a condition.
+ * Takes nodes. Gives texts. A value that is used twice, or that does not change in the loop at hand, is computed once,
+ * in the outermost scope where its variables are known; nothing that may fail or costs much leaves an arm of a
+ * condition.
  */
 #include <assert.h>
 #include <inttypes.h>

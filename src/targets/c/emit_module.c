@@ -1,6 +1,7 @@
 /* emit_module.c - the files of a module: its interface, the steps, the helpers, the kernels and the weights.
  *
- * Takes the emitted functions and calls. Gives texts by the agreed interface (docs/MODULE.md). In the texts `$` is the prefix.
+ * Takes the emitted functions and calls. Gives texts by the agreed interface (docs/MODULE.md). In the texts `$` is the
+ * prefix.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* emit_nest.c - loop nests of stages, reductions, recurrences; and the function that a unit becomes.
  *
- * Takes a stage and its schedule. Gives loops. Conditions on a reduction's variables become bounds of its loops, and so do reads
- * whose fill adds nothing to it; what remains is tested where its variables are known. Knows no operator.
+ * Takes a stage and its schedule. Gives loops. Conditions on a reduction's variables become bounds of its loops, and so
+ * do reads whose fill adds nothing to it; what remains is tested where its variables are known. Knows no operator.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -228,7 +228,8 @@ bool c_value_with_fill(c_unit *u, lang_ref e, lang_ref read, base_value *v, int 
         lang_ref other = lang_operand(u->p, e, 1 - k);
         const lang_node *o = lang_at(u->p, other);
         bool zero = known[k] && (base_type_is_float((base_type)n->type) ? arg[k].f == 0 : arg[k].u == 0);
-        /* 0 * x is 0 but for infinite x: only where x is a constant of the program, whose infinities show in every output anyway */
+        /* 0 * x is 0 but for infinite x: only where x is a constant of the program, whose infinities show in every
+         * output anyway */
         if (zero && (!base_type_is_float((base_type)n->type) ||
                      (o->kind == LANG_READ && u->p->tensors.at[o->index].data != NULL))) {
             v->u = 0;

@@ -1,7 +1,8 @@
 /* emit_vector.c - the inner loops of integer tiles on machines with vectors, as helpers of the module.
  *
- * Takes tile sizes. Gives helper functions that use AVX-512 or AVX2 intrinsics where the compiler has them switched on, and plain C
- * loops over the same data otherwise: the same bits either way. Products of 16-bit values are summed in pairs, which is exact.
+ * Takes tile sizes. Gives helper functions that use AVX-512 or AVX2 intrinsics where the compiler has them switched on,
+ * and plain C loops over the same data otherwise: the same bits either way. Products of 16-bit values are summed in
+ * pairs, which is exact.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* emit_words.c - the words of the language in C: types, constants, and the helper functions that a module carries.
  *
  * Takes names. Gives texts. Every helper is total and free of undefined behaviour; each is written only if it is used.
- * In helper texts `$` is the module's prefix; `@T` `@U` `@S` are the C type, its unsigned counterpart and the suffix that the
- * helper is asked for with. The floats' words are libm's.
+ * In helper texts `$` is the module's prefix; `@T` `@U` `@S` are the C type, its unsigned counterpart and the suffix
+ * that the helper is asked for with. The floats' words are libm's.
  */
 #include <assert.h>
 #include <string.h>
@@ -196,7 +196,8 @@ static const c_template templates[] = {
  "    if (v == v) {\n        memcpy(&b, &v, sizeof b);\n    }\n    return b;\n}\n"},
 {"bits_to_f32", "static inline float $_bits_to_f32(uint32_t b) {\n    float v;\n    memcpy(&v, &b, sizeof v);\n    return v;\n}\n"},
 {"bits_to_f64", "static inline double $_bits_to_f64(uint64_t b) {\n    double v;\n    memcpy(&v, &b, sizeof v);\n    return v;\n}\n"},
-/* Narrow floats: exponent bits, fraction bits, bias; special 0 IEEE, 1 no infinity (FN), 2 FNUZ, 3 finite only, 4 exponent only. */
+/* Narrow floats: exponent bits, fraction bits, bias; special 0 IEEE, 1 no infinity (FN), 2 FNUZ, 3 finite only, 4
+ * exponent only. */
 {"float_from", "/* the value of a narrow float: e exponent bits, f fraction bits; special 0: IEEE, 1: FN, 2: FNUZ, 3: finite, 4: e8m0 */\n"
  "static inline float $_float_from(uint32_t bits, int32_t e, int32_t f, int32_t bias, int32_t special) {\n"
  "    uint32_t top = (1u << e) - 1u, ones = (1u << f) - 1u, exponent = (bits >> f) & top, fraction = bits & ones;\n"

@@ -4,8 +4,8 @@
  */
 #include "targets/target.h"
 
-static base_status emit(base_arena *arena, const plan_module *plan, const ir_model *model, const target_options *o, target_files *out,
-                        base_diags *d) {
+static base_status emit(base_arena *arena, const plan_module *plan, const ir_model *model, const target_options *o,
+                        target_files *out, base_diags *d) {
     base_text text = {.arena = arena};
     (void)model;
     (void)o;

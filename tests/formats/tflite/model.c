@@ -1,4 +1,5 @@
-/* model.c - lays out a TFLite model (model.h). One operator code an operator; buffer 0 is empty, buffer i + 1 is tensor i's. */
+/* model.c - lays out a TFLite model (model.h). One operator code an operator; buffer 0 is empty, buffer i + 1 is tensor
+ * i's. */
 #include "model.h"
 
 static void build_tensor(flat *f, const model_tensor *t, int i, model_places *at) {

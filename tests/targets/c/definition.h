@@ -28,7 +28,8 @@ typedef struct instance {
 
 /* Parses, instantiates, fills inputs with random values. Fails the test with the diagnostic. */
 lang_program *test_instantiate(base_arena *arena, base_diags *d, const definition *x, const void **inputs);
-/* Compares output `which` of the instance with the evaluator: integers by bits, f32 within rounding. what: for the message. */
+/* Compares output `which` of the instance with the evaluator: integers by bits, f32 within rounding. what: for the
+ * message. */
 void test_compare(test_module *m, const instance *x, size_t which, const char *what);
 uint64_t test_random(void); /* the same sequence in every run */
 

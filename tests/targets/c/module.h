@@ -1,4 +1,5 @@
-/* module.h - a module for tests: kernels with programs, placed without sharing, emitted, compiled by the host's compiler, run. */
+/* module.h - a module for tests: kernels with programs, placed without sharing, emitted, compiled by the host's
+ * compiler, run. */
 #ifndef BURIN_TESTS_C_MODULE_H
 #define BURIN_TESTS_C_MODULE_H
 
@@ -21,14 +22,16 @@ typedef struct test_module {
 /* vector: the machine has vectors (loops over arrays), else scalars. */
 void test_module_init(test_module *m, bool vector);
 void test_module_free(test_module *m);
-/* A kernel of a program; its inputs without contents become inputs of the module with these contents, its outputs outputs.
+/* A kernel of a program; its inputs without contents become inputs of the module with these contents, its outputs
+ * outputs.
  * schedules NULL: plain nests. Returns the index of its first output in outputs. */
 size_t test_module_add(test_module *m, const lang_program *p, const void *const *inputs,
                        const plan_schedule *schedules);
 plan_schedule *test_plain_schedules(base_arena *arena, const lang_program *p);
 /* Emits; asserts success. options NULL: folder. */
 void test_module_emit(test_module *m, const target_options *options);
-/* Compiles with the flags ("gcc -O0 ..."), warnings are errors; runs; fills outputs. Returns the program's exit status. */
+/* Compiles with the flags ("gcc -O0 ..."), warnings are errors; runs; fills outputs. Returns the program's exit
+ * status. */
 int test_module_run(test_module *m, const char *compiler);
 /* The same with a main of the caller's (NULL: the emitted tests have it), called with the arguments. */
 int test_module_build(test_module *m, const char *compiler, const char *driver, const char *arguments);

@@ -21,7 +21,8 @@ static const definition gather = {
 static const definition scaled = {
     "op t in X[N] W[N] Y[n<N] = X[n] * W[n]", BASE_F32, {{BASE_F32, "6", 0, 0, 0}, {BASE_F32, "6", 1, 0, 0}}};
 
-/* Step 0 adds X to the state, which is output 0 too; step 1 gathers in parallel; step 2 multiplies floats by constants. */
+/* Step 0 adds X to the state, which is output 0 too; step 1 gathers in parallel; step 2 multiplies floats by
+ * constants. */
 static void build(test_module *m, const void *inputs[3][MAX_ARGUMENTS]) {
     test_module_init(m, true);
     const lang_program *p = test_instantiate(m->arena, &m->diags, &sum, inputs[0]);

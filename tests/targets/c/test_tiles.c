@@ -1,4 +1,5 @@
-/* test_tiles.c - contractions with and without a shared factor in every tile, padding and machine, compared with the evaluator.
+/* test_tiles.c - contractions with and without a shared factor in every tile, padding and machine, compared with the
+ * evaluator.
  * ctest: timeout=600
  */
 #include <setjmp.h>
@@ -61,7 +62,8 @@ static const form forms[] = {
     {3, 5, 2, PLAN_PAD_CLIP, true},  {4, 8, 8, PLAN_PAD_GATHER, true},
 };
 
-/* The channels are the innermost output variable in both factors' sense: the last but for the transposed case, where they are first. */
+/* The channels are the innermost output variable in both factors' sense: the last but for the transposed case, where
+ * they are first. */
 static plan_schedule *schedule(base_arena *arena, const lang_program *p, const form *f) {
     plan_schedule *x = test_plain_schedules(arena, p);
     lang_ranges *ranges = lang_ranges_new(arena, p);
@@ -92,7 +94,8 @@ static plan_schedule *schedule(base_arena *arena, const lang_program *p, const f
     return x;
 }
 
-/* Every tile with several geometries, in every form; of these, those whose number leaves `part` when divided by `parts`. */
+/* Every tile with several geometries, in every form; of these, those whose number leaves `part` when divided by
+ * `parts`. */
 static void run(bool vector, const char *compiler, size_t parts, size_t part) {
     static const char *const geometries[] = {GEOMETRY(1, 0, 0), GEOMETRY(1, 1, 1), GEOMETRY(2, 1, 1), GEOMETRY(2, 0, 1),
                                              GEOMETRY(3, 2, 2)};

@@ -1,4 +1,5 @@
-/* test_words.c - every word on every type, at extremes, emitted, compiled and compared with the word's definition on one value.
+/* test_words.c - every word on every type, at extremes, emitted, compiled and compared with the word's definition on
+ * one value.
  * ctest: timeout=600
  */
 #include <float.h>

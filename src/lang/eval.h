@@ -31,7 +31,7 @@ typedef struct lang_result {
 
 /* inputs[k]: contents of program input k, NULL where absent or constant. results: one per output.
  * Errors: a read outside its tensor without fill (stage, tensor, index, the definition's place), a dynamic extent
- * beyond its bound, cancelled. scratch: for intermediate stages; may be freed after. */
+ * beyond its bound. scratch: for intermediate stages; may be freed after. */
 base_status lang_run(const lang_code *code, base_arena *scratch, const void *const *inputs, lang_result *results,
                      base_diags *d);
 

@@ -95,6 +95,8 @@ typedef struct lang_roles {
 } lang_roles;
 lang_roles lang_roles_of(lang_ranges *r, const lang_stage *s);
 
+/* One byte a node of p, 1 where the body of stage s needs it; s NULL: where any stage does. */
+uint8_t *lang_reached(base_arena *scratch, const lang_program *p, const lang_stage *s);
 /* Does e contain a reduction node? Does stage s read tensor t, and how often? */
 bool lang_has_reduction(const lang_program *p, lang_ref e);
 uint32_t lang_reads_of(const lang_program *p, const lang_stage *s, uint32_t tensor);

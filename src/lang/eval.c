@@ -4,6 +4,7 @@
  * that touch a dynamic extent are compiled in each run, when the extents are known. Single elements are in
  * eval_elements.c.
  */
+#include "lang/analysis.h"
 #include "lang/eval_code.h"
 
 #include <assert.h>
@@ -351,7 +352,7 @@ base_status lang_run(const lang_code *code, base_arena *scratch, const void *con
 typedef struct cost_of_stage {
     const lang_program *p;
     const lang_stage *s;
-    uint8_t *seen;
+    const uint8_t *reached; /* nodes that the stage needs */
     uint64_t bound[LANG_MAX_VARS];
     uint64_t total;
 } cost_of_stage;
@@ -378,15 +379,11 @@ static void add_cost(cost_of_stage *c, lang_ref r) {
     c->total = c->total > UINT64_MAX - points ? UINT64_MAX : c->total + points;
 }
 
-/* Marks what the body needs: operands have smaller numbers. Takes the extents of variables on the way. */
-static void mark(cost_of_stage *c) {
-    c->seen[c->s->body] = 1;
-    for (lang_ref r = c->s->body; r > 0; r--) {
+/* Extents of variables where they are constants. */
+static void take_extents(cost_of_stage *c) {
+    for (lang_ref r = 1; r <= c->s->body; r++) {
         const lang_node *n = lang_at(c->p, r);
-        for (uint32_t k = 0; c->seen[r] != 0 && k < n->count; k++) {
-            c->seen[lang_operand(c->p, r, k)] = 1;
-        }
-        if (c->seen[r] != 0 && n->kind == LANG_VAR && lang_at(c->p, lang_operand(c->p, r, 0))->kind == LANG_CONST) {
+        if (c->reached[r] != 0 && n->kind == LANG_VAR && lang_at(c->p, lang_operand(c->p, r, 0))->kind == LANG_CONST) {
             int64_t e = lang_at(c->p, lang_operand(c->p, r, 0))->value.i;
             c->bound[n->index] = e > 0 ? (uint64_t)e : 0;
         }
@@ -395,12 +392,12 @@ static void mark(cost_of_stage *c) {
 
 uint64_t lang_cost(const lang_program *p) {
     uint64_t total = 0;
-    base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
-    cost_of_stage c = {.p = p, .seen = BASE_NEWS(scratch, uint8_t, p->nodes.n)};
+    cost_of_stage c = {.p = p};
     for (size_t k = 0; k < p->stages.n; k++) {
         c.s = &p->stages.at[k];
         c.total = 0;
-        memset(c.seen, 0, p->nodes.n);
+        base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
+        c.reached = lang_reached(scratch, p, c.s);
         for (uint32_t v = 0; v < LANG_MAX_VARS; v++) {
             bool known = c.s->vars != NULL && v < c.s->var_count;
             c.bound[v] = known && c.s->vars[v].bound > 0 ? (uint64_t)c.s->vars[v].bound : 0;
@@ -408,16 +405,16 @@ uint64_t lang_cost(const lang_program *p) {
                 c.bound[v] = (uint64_t)p->tensors.at[c.s->tensor].dim[v];
             }
         }
-        mark(&c);
+        take_extents(&c);
         for (lang_ref r = 1; r <= c.s->body; r++) {
-            if (c.seen[r] != 0) {
+            if (c.reached[r] != 0) {
                 add_cost(&c, r);
             }
         }
         uint64_t elements = eval_elements_of(p, c.s->tensor, p->tensors.at[c.s->tensor].dim);
         c.total = c.total > elements ? c.total : elements; /* moving costs too */
         total = total > UINT64_MAX - c.total ? UINT64_MAX : total + c.total;
+        base_arena_free(scratch);
     }
-    base_arena_free(scratch);
     return total;
 }

@@ -13,6 +13,21 @@ static base_arena *scratch_of(const lang_program *p) {
     return base_arena_new(base_arena_memory(p->arena));
 }
 
+uint8_t *lang_reached(base_arena *scratch, const lang_program *p, const lang_stage *s) {
+    uint8_t *reached = BASE_NEWS(scratch, uint8_t, p->nodes.n);
+    for (size_t i = 0; i < p->stages.n; i++) {
+        if (s == NULL || s == &p->stages.at[i]) { /* stages may share a body */
+            reached[p->stages.at[i].body] = 1;
+        }
+    }
+    for (lang_ref r = (lang_ref)p->nodes.n - 1; r > 0; r--) { /* operands have smaller numbers */
+        for (uint32_t k = 0; reached[r] != 0 && k < lang_at(p, r)->count; k++) {
+            reached[lang_operand(p, r, k)] = 1;
+        }
+    }
+    return reached;
+}
+
 bool lang_has_reduction(const lang_program *p, lang_ref e) {
     base_arena *scratch = scratch_of(p);
     bool found = false;

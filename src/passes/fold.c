@@ -26,21 +26,12 @@ static bool worth_trying(const ir_graph *g, const ir_node *n) {
 
 /* Does any stage read a tensor whose contents are not known? */
 static bool reads_unknown(base_arena *scratch, const lang_program *p) {
-    bool *reached = BASE_NEWS(scratch, bool, p->nodes.n + 1);
-    for (size_t i = 0; i < p->stages.n; i++) {
-        reached[p->stages.at[i].body] = true;
-    }
-    for (lang_ref r = (lang_ref)p->nodes.n - 1; r > 0; r--) {
+    const uint8_t *reached = lang_reached(scratch, p, NULL);
+    for (lang_ref r = 1; r < p->nodes.n; r++) {
         const lang_node *n = lang_at(p, r);
-        if (!reached[r]) {
-            continue;
-        }
-        if (n->kind == LANG_READ && p->tensors.at[n->index].kind == LANG_INPUT &&
+        if (reached[r] != 0 && n->kind == LANG_READ && p->tensors.at[n->index].kind == LANG_INPUT &&
             p->tensors.at[n->index].data == NULL) {
             return true;
-        }
-        for (uint32_t k = 0; k < n->count; k++) {
-            reached[lang_operand(p, r, k)] = true;
         }
     }
     return false;

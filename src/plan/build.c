@@ -22,20 +22,13 @@ typedef struct builder {
 
 /* ---- programs ---- */
 
-/* Nodes that compute, reachable from r; stops counting above limit. */
-static uint32_t count_nodes(base_arena *scratch, const lang_program *p, lang_ref root, uint32_t limit) {
-    uint8_t *seen = BASE_NEWS(scratch, uint8_t, root + 1);
+/* Nodes of a stage that compute. */
+static uint32_t count_nodes(base_arena *scratch, const lang_program *p, const lang_stage *s) {
+    const uint8_t *reached = lang_reached(scratch, p, s);
     uint32_t count = 0;
-    seen[root] = 1;
-    for (lang_ref r = root; r > 0 && count <= limit; r--) {
-        if (!seen[r]) {
-            continue;
-        }
+    for (lang_ref r = 1; r <= s->body; r++) {
         const lang_node *n = lang_at(p, r);
-        count += n->kind == LANG_WORD_ || n->kind == LANG_READ;
-        for (uint32_t k = 0; k < n->count; k++) {
-            seen[lang_operand(p, r, k)] = 1;
-        }
+        count += reached[r] != 0 && (n->kind == LANG_WORD_ || n->kind == LANG_READ);
     }
     return count;
 }
@@ -51,7 +44,7 @@ static bool is_output(const lang_program *p, uint32_t tensor) {
 
 static bool worth_inlining(base_arena *scratch, const lang_program *p, const lang_stage *s) {
     return s->rec < 0 && !is_output(p, s->tensor) && !lang_has_reduction(p, s->body) &&
-           count_nodes(scratch, p, s->body, SMALL_STAGE) <= SMALL_STAGE;
+           count_nodes(scratch, p, s) <= SMALL_STAGE;
 }
 
 static const lang_program *inline_small_stages(base_arena *arena, const lang_program *p) {
@@ -133,18 +126,13 @@ static uint32_t add_program_tensor(builder *b, const lang_program *p, const lang
 /* Which tensors the kept stages read or write. */
 static uint8_t *used_tensors(base_arena *scratch, const lang_program *p) {
     uint8_t *used = BASE_NEWS(scratch, uint8_t, p->tensors.n + 1);
+    const uint8_t *reached = lang_reached(scratch, p, NULL);
     for (size_t i = 0; i < p->stages.n; i++) {
-        uint8_t *seen = BASE_NEWS(scratch, uint8_t, p->stages.at[i].body + 1);
         used[p->stages.at[i].tensor] = 1;
-        seen[p->stages.at[i].body] = 1;
-        for (lang_ref r = p->stages.at[i].body; r > 0; r--) {
-            const lang_node *n = lang_at(p, r);
-            for (uint32_t k = 0; seen[r] && k < n->count; k++) {
-                seen[lang_operand(p, r, k)] = 1;
-            }
-            if (seen[r] && n->kind == LANG_READ) {
-                used[n->index] = 1;
-            }
+    }
+    for (lang_ref r = 1; r < p->nodes.n; r++) {
+        if (reached[r] != 0 && lang_at(p, r)->kind == LANG_READ) {
+            used[lang_at(p, r)->index] = 1;
         }
     }
     return used;

@@ -41,14 +41,14 @@ static char *driver_text(base_arena *arena, const plan_module *p, bool trace) {
     const char *x = p->prefix;
     base_put(&t, "#include <stdio.h>\n#include <string.h>\n#include \"%s.h\"\n", x);
     base_put(&t,
-             "static union { unsigned char bytes[%" PRIu64 " + 64]; double align; } room;\nstatic %s_model model;\n",
-             p->arena_bytes, x);
+             "static union { unsigned char bytes[%s_ARENA_BYTES + 64]; double align; } room;\nstatic %s_model model;\n",
+             x, x);
     base_puts(&t, "int main(void) {\n    unsigned char *arena = room.bytes;\n    int done = 0;\n");
     base_put(&t, "    while ((size_t)arena %% %s_ARENA_ALIGNMENT) {\n        arena++;\n    }\n", x);
     base_put(&t,
-             "    memset(arena, 0xa5, %" PRIu64 ");\n    if (%s_init(&model, arena, %" PRIu64
-             ") != %s_OK) {\n        return 10;\n    }\n",
-             p->arena_bytes, x, p->arena_bytes, x);
+             "    memset(arena, 0xa5, %s_ARENA_BYTES);\n    if (%s_init(&model, arena, %s_ARENA_BYTES) != %s_OK) {\n"
+             "        return 10;\n    }\n",
+             x, x, x, x);
     for (size_t i = 0; i < p->inputs.n; i++) {
         uint64_t bytes = p->tensors.at[p->inputs.at[i]].bytes;
         base_put(&t,

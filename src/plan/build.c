@@ -190,7 +190,6 @@ static base_status add_kernel(builder *b, const ir_node *n) {
     plan_kernel k = {.node = n, .op = n->op, .id_count = n->id_count, .ids = n->ids, .raw = raw};
     k.program = lower(b->arena, raw, b->o->opt_level);
     k.macs = lang_macs(raw);
-    k.same_as = (uint32_t)b->plan->kernels.n;
     status = bind_tensors(b, &k);
     if (status == BASE_OK) {
         plan_schedule_kernel(b->arena, &k, b->o);
@@ -232,7 +231,7 @@ static void find_aliases(builder *b) {
     for (size_t i = 0; b->o->opt_level > 0 && i < p->kernels.n; i++) {
         plan_kernel *k = &p->kernels.at[i];
         uint32_t input = 0;
-        if (!plan_is_alias(b->arena, k->program, &input)) {
+        if (!plan_is_alias(k->program, &input)) {
             continue;
         }
         uint32_t from = k->tensor[k->program->inputs.at[input]], to = k->tensor[k->program->outputs.at[0]];

@@ -1,8 +1,7 @@
 /* plan.h - face of room `plan`: everything that is decided between a graph and its code, as data.
  *
  * Takes a graph. Gives kernels (programs with their schedules) in order, every buffer with its place, totals with lower
- * bounds;
- * as a struct, as a table for people, as <prefix>_plan.json. Decides; performs nothing: targets perform.
+ * bounds; as a struct, as a table for people, as <prefix>_plan.json. Decides; performs nothing: targets perform.
  * A machine and a device are passed in (house.md 5.20): plan includes no target.
  */
 #ifndef BURIN_PLAN_H
@@ -52,30 +51,18 @@ typedef enum plan_form {
     PLAN_FORM_COUNT
 } plan_form;
 
-typedef enum plan_padding {
-    PLAN_PAD_NONE,   /* no fill can act */
-    PLAN_PAD_TEST,   /* tested at each read */
-    PLAN_PAD_CLIP,   /* reduction loops clipped to the inside (the fill is the identity of the reduction) */
-    PLAN_PAD_SPLIT,  /* interior without tests, border with */
-    PLAN_PAD_GATHER, /* the taps of mr points are first copied to scratch with the fill in place */
-} plan_padding;
-
-/* One stage. Printed in the plan, read back from it; only ever added to. Variables are numbers of the stage's
- * variables. */
+/* One stage. Printed in the plan; only ever added to. Variables are numbers of the stage's variables. A schedule never
+ * changes a result: a target that cannot do what is asked of a stage performs its nest. */
 typedef struct plan_schedule {
     plan_form form;
     uint32_t order_count;
     uint8_t order[LANG_MAX_VARS]; /* output loops, outermost first */
-    uint8_t m_var, n_var;         /* CONTRACT, DEPTHWISE: which variables the register tile spans; 255: none */
-    uint32_t mr, nr;              /* points x channels */
-    uint32_t unroll;              /* of the innermost reduction loop; 1: none */
-    plan_padding padding;
-    bool pack; /* the constant factor is stored in the order it is read */
-    /* sum W(X+z) = sum WX + z sum W, the second sum folded into the bias (no fill can act, or the fill is -z) */
+    uint8_t n_var;                /* CONTRACT, DEPTHWISE: the channels of the register tile; 255: none */
+    uint32_t mr, nr;              /* points (of the innermost loop without the channels) x channels */
+    uint32_t unroll;              /* of the innermost reduction loop, where it divides its extent; 1: none */
+    /* sum W(X+z) = sum WX + z sum W, the second sum folded into the bias, where no fill can act */
     bool hoist_zero;
-    bool in_place;        /* the output's bytes are an input's */
-    uint32_t collapse;    /* the innermost `collapse` loops are one (contiguous in every read and the write) */
-    uint32_t threads_var; /* loop split by parallel-for; 255: none */
+    uint32_t threads_var; /* NEST: the outermost loop is split by parallel-for; 255: it is not */
 } plan_schedule;
 
 typedef struct plan_kernel {
@@ -88,10 +75,8 @@ typedef struct plan_kernel {
     /* program tensor -> plan tensor (IR_NONE: constants that plan did not place, absent inputs) */
     uint32_t *tensor;
     plan_schedule *schedules; /* one for each stage of program */
-    /* kernel whose function this one calls with its own pointers; its own index: emits its own */
-    uint32_t same_as;
-    uint64_t macs, cost; /* multiply-accumulates; predicted cycles (0: no model) */
-    const char *reason;  /* why this form */
+    uint64_t macs, cost;      /* multiply-accumulates; predicted cycles (0: no model) */
+    const char *reason;       /* why this form */
 } plan_kernel;
 
 typedef enum plan_role { PLAN_INPUT, PLAN_OUTPUT, PLAN_ACTIVATION, PLAN_SCRATCH, PLAN_CONSTANT, PLAN_STATE } plan_role;

@@ -7,12 +7,11 @@
 /* Chooses the form and the numbers of every stage of a kernel (schedule.c). */
 void plan_schedule_kernel(base_arena *arena, plan_kernel *k, const plan_options *o);
 const char *plan_form_name(plan_form f);
-const char *plan_padding_name(plan_padding p);
 const char *plan_role_name(plan_role r);
 
 /* True if the one stage of p copies its only input's elements in row-major order without change of type (reshape):
  * *input is set. */
-bool plan_is_alias(base_arena *scratch, const lang_program *p, uint32_t *input);
+bool plan_is_alias(const lang_program *p, uint32_t *input);
 
 /* Generated from devices/ (scripts/devices.py). */
 extern const plan_device plan_devices[];

@@ -88,11 +88,8 @@ static void put_schedule(base_text *out, const lang_program *p, size_t i, const 
     for (uint32_t k = 0; k < x->order_count; k++) {
         base_put(out, "%s%u", k ? "," : "", x->order[k]);
     }
-    base_put(out, "],\"m_var\":%d,\"n_var\":%d,\"mr\":%u,\"nr\":%u,\"unroll\":%u,\"padding\":\"%s\"",
-             x->m_var == 255 ? -1 : (int)x->m_var, x->n_var == 255 ? -1 : (int)x->n_var, x->mr, x->nr, x->unroll,
-             plan_padding_name(x->padding));
-    base_put(out, ",\"pack\":%s,\"hoist_zero\":%s,\"in_place\":%s,\"collapse\":%u,\"threads_var\":%d}",
-             x->pack ? "true" : "false", x->hoist_zero ? "true" : "false", x->in_place ? "true" : "false", x->collapse,
+    base_put(out, "],\"n_var\":%d,\"mr\":%u,\"nr\":%u,\"unroll\":%u,\"hoist_zero\":%s,\"threads_var\":%d}",
+             x->n_var == 255 ? -1 : (int)x->n_var, x->mr, x->nr, x->unroll, x->hoist_zero ? "true" : "false",
              x->threads_var == 255 ? -1 : (int)x->threads_var);
 }
 
@@ -105,8 +102,7 @@ static void put_kernel(base_text *out, const plan_kernel *k, size_t i) {
     }
     base_puts(out, "],\"op\":");
     base_put_quoted(out, k->op);
-    base_put(out, ",\"macs\":%" PRIu64 ",\"cost\":%" PRIu64 ",\"same_as\":%u,\"reason\":", k->macs, k->cost,
-             k->same_as);
+    base_put(out, ",\"macs\":%" PRIu64 ",\"cost\":%" PRIu64 ",\"reason\":", k->macs, k->cost);
     base_put_quoted(out, k->reason == NULL ? "" : k->reason);
     base_puts(out, ",\"tensors\":[");
     for (size_t t = 0, put = 0; t < k->program->tensors.n; t++) {

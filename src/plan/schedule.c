@@ -7,21 +7,16 @@
 #define NO_VAR 255u
 
 static const char *const form_names[PLAN_FORM_COUNT] = {"alias", "nest", "contract", "depthwise"};
-static const char *const padding_names[] = {"none", "test", "clip", "split", "gather"};
 static const char *const role_names[] = {"input", "output", "activation", "scratch", "constant", "state"};
 
 const char *plan_form_name(plan_form f) {
     return form_names[f];
 }
-const char *plan_padding_name(plan_padding p) {
-    return padding_names[p];
-}
 const char *plan_role_name(plan_role r) {
     return role_names[r];
 }
 
-bool plan_is_alias(base_arena *scratch, const lang_program *p, uint32_t *input) {
-    (void)scratch;
+bool plan_is_alias(const lang_program *p, uint32_t *input) {
     if (p->stages.n != 1 || p->outputs.n != 1 || p->stages.at[0].rec >= 0) {
         return false;
     }
@@ -63,10 +58,10 @@ static bool is_constant(const lang_program *p, lang_ref read) {
     return t->data != NULL;
 }
 
-/* The innermost output variable with one of two roles; NO_VAR: none. */
-static uint8_t innermost(const lang_stage *s, const lang_roles *r, lang_role a, lang_role b) {
+/* The innermost output variable with a role; NO_VAR: none. */
+static uint8_t innermost(const lang_stage *s, const lang_roles *r, lang_role role) {
     for (uint32_t k = s->rank; k-- > 0;) {
-        if ((r->role[k] == a || r->role[k] == b) && extent_of(s, k) > 1) {
+        if (r->role[k] == role && extent_of(s, k) > 1) {
             return (uint8_t)k;
         }
     }
@@ -92,33 +87,26 @@ static void natural_order(plan_schedule *x, const lang_stage *s) {
 static const char *schedule_stage(const lang_program *p, const lang_stage *s, const lang_roles *r,
                                   const plan_options *o, plan_schedule *x) {
     const plan_machine *m = &o->device->machine;
-    *x = (plan_schedule){
-        .form = PLAN_NEST, .m_var = NO_VAR, .n_var = NO_VAR, .mr = 1, .nr = 1, .unroll = 1, .threads_var = NO_VAR};
-    x->padding = r->guarded ? PLAN_PAD_TEST : PLAN_PAD_NONE;
+    *x = (plan_schedule){.form = PLAN_NEST, .n_var = NO_VAR, .mr = 1, .nr = 1, .unroll = 1, .threads_var = NO_VAR};
     natural_order(x, s);
     if (o->opt_level == 0) {
         return "opt_level 0: the nest as defined";
     }
-    x->padding = r->guarded ? PLAN_PAD_CLIP : PLAN_PAD_NONE;
     bool packable = r->b.read != 0 && is_constant(p, r->b.read);
-    if (r->pattern == LANG_CONTRACT && packable && innermost(s, r, LANG_ROLE_N, LANG_ROLE_N) != NO_VAR) {
+    if (r->pattern == LANG_CONTRACT && packable && innermost(s, r, LANG_ROLE_N) != NO_VAR) {
         x->form = PLAN_CONTRACT;
-        x->n_var = innermost(s, r, LANG_ROLE_N, LANG_ROLE_N);
-        x->m_var = innermost(s, r, LANG_ROLE_M, LANG_ROLE_M);
+        x->n_var = innermost(s, r, LANG_ROLE_N);
         x->nr = even_tile(extent_of(s, x->n_var), m->tile_n);
-        x->mr = x->m_var == NO_VAR ? 1 : even_tile(extent_of(s, x->m_var), m->tile_m);
-        x->pack = true;
+        uint8_t points = innermost(s, r, LANG_ROLE_M);
+        x->mr = points == NO_VAR ? 1 : even_tile(extent_of(s, points), m->tile_m);
         x->unroll = m->unroll_k;
         x->hoist_zero = r->a.addend != 0;
-        x->padding = r->guarded ? PLAN_PAD_GATHER : PLAN_PAD_NONE;
         return "a sum of products with constant factor: register tile, weights packed";
     }
-    if (r->pattern == LANG_DEPTHWISE && packable && innermost(s, r, LANG_ROLE_BATCH, LANG_ROLE_BATCH) != NO_VAR) {
+    if (r->pattern == LANG_DEPTHWISE && packable && innermost(s, r, LANG_ROLE_BATCH) != NO_VAR) {
         x->form = PLAN_DEPTHWISE;
-        x->n_var = innermost(s, r, LANG_ROLE_BATCH, LANG_ROLE_BATCH);
+        x->n_var = innermost(s, r, LANG_ROLE_BATCH);
         x->nr = even_tile(extent_of(s, x->n_var), m->depthwise_n);
-        x->pack = true;
-        x->padding = r->guarded ? PLAN_PAD_SPLIT : PLAN_PAD_NONE;
         return "a sum of products without a shared factor: channels side by side, weights packed";
     }
     return "one loop nest";

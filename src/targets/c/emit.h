@@ -57,6 +57,8 @@ typedef struct c_function {
     uint32_t split;   /* not 0: takes begin and end of its outermost loop, which has so many rounds */
     size_t argument_count;
     const c_argument *arguments;
+    uint32_t step, output; /* the first kernel that calls it, and the program tensor that it writes there */
+    const char *form;      /* what was performed, for people */
 } c_function;
 
 typedef struct c_call {
@@ -156,6 +158,7 @@ typedef struct c_unit {
     bool raw; /* the next read is stored as it is: its bits, not its value */
     bool can_fail;
     uint32_t split;
+    const char *form; /* how the stage is performed, for people */
 } c_unit;
 
 c_unit *c_unit_new(c_module *m, const plan_kernel *kernel, lang_ranges *ranges);

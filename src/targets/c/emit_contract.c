@@ -875,11 +875,10 @@ static void points(c_tile *t, uint32_t at) {
     if (t->dot) {
         checked = false;
         mr = (int64_t)mr > t->M ? (uint32_t)t->M : mr;
-        mr = t->x->in_place && t->M % mr != 0 ? 1 : mr;
     } else if ((int64_t)mr > t->high - t->low) {
         mr = 1;
     }
-    if (!checked && (t->M % mr == 0 || !t->x->in_place)) {
+    if (!checked) {
         if (t->M % mr == 0) {
             c_block_open(u, false, "for (int32_t %s = 0; %s < %" PRId64 "; %s += %" PRIu32 ")", name, name, t->M, name,
                          mr);
@@ -938,6 +937,15 @@ static void loops(c_tile *t, uint32_t at) {
     }
 }
 
+/* The tile inside the borders; points at a border are done one by one. */
+static const char *form_of(const c_tile *t) {
+    base_arena *arena = t->u->arena;
+    const char *lines = t->dot ? ", points copied to 16-bit lines first" : "";
+    return t->per_channel ? base_printf(arena, "%" PRIu32 " channels side by side, weights packed%s", t->nr, lines)
+                          : base_printf(arena, "register tile of %" PRIu32 " x %" PRIu32 ", weights packed%s", t->mr,
+                                        t->nr, lines);
+}
+
 bool c_emit_contract(c_unit *u, const plan_schedule *x) {
     c_tile *t = BASE_NEW(u->arena, c_tile);
     *t = (c_tile){.u = u, .x = x, .roles = lang_roles_of(u->ranges, u->stage), .mr_now = 1, .scalar = !u->m->vector};
@@ -956,6 +964,7 @@ bool c_emit_contract(c_unit *u, const plan_schedule *x) {
         return false;
     }
     t->per_channel = coefficient(&t->a, t->n) != 0;
+    u->form = form_of(t);
     loops(t, 0);
     return true;
 }

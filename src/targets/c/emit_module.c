@@ -227,10 +227,69 @@ static const char *function_name(c_module *m, uint32_t k) {
     return base_printf(m->arena, "%s_k%" PRIu32, m->prefix, k);
 }
 
+/* Words of file formats are plain; a model's own (custom operators) may be anything and are not shown. */
+static bool is_plain(const char *s) {
+    for (const char *c = s; *c != 0; c++) {
+        bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
+        if (!letter && !(*c >= '0' && *c <= '9') && *c != '_') {
+            return false;
+        }
+    }
+    return s[0] != 0 && strlen(s) <= 60;
+}
+
+/* What a function is, for people: the step and operators it was made for, how it works, and which other steps share it. */
+static void put_purpose(c_module *m, base_text *t, const c_function *f, const char *others) {
+    const plan_kernel *k = &m->plan->kernels.at[f->step];
+    const lang_tensor *output = &k->program->tensors.at[f->output];
+    base_put(t, "/* Step %" PRIu32, f->step);
+    for (size_t i = 0, n = 0; i < k->id_count; i++) {
+        if (k->ids[i] != IR_NONE) {
+            base_put(t, "%s%" PRIu32, n++ == 0 ? ", operator " : " + ", k->ids[i]);
+        }
+    }
+    const char *word = k->node != NULL ? k->node->source_name : NULL;
+    base_put(t, ": %s", k->op);
+    if (word != NULL && is_plain(word)) {
+        base_put(t, " (%s)", word);
+    }
+    base_put(t, ", %s %s", output->name, base_type_name(output->type));
+    for (uint32_t i = 0; i < output->rank; i++) {
+        base_put(t, "%s%" PRId64, i == 0 ? " " : "x", output->dim[i]);
+    }
+    base_put(t, "; %s", f->form);
+    if (others[0] != 0) {
+        base_put(t, "; shared by steps %" PRIu32 "%s", f->step, others);
+    }
+    base_puts(t, ". */\n");
+}
+
+/* For each function the further steps that call it, as text: ", 4, 6". */
+static base_text *other_steps(c_module *m) {
+    base_text *list = BASE_NEWS(m->arena, base_text, m->functions.n + 1);
+    uint32_t *last = BASE_NEWS(m->arena, uint32_t, m->functions.n + 1);
+    for (uint32_t f = 0; f < m->functions.n; f++) {
+        list[f].arena = m->arena;
+        last[f] = m->functions.at[f].step;
+    }
+    for (uint32_t k = 0; k < m->plan->kernels.n; k++) {
+        for (size_t i = 0; i < m->calls[k].list.n; i++) {
+            uint32_t f = m->calls[k].list.at[i].function;
+            if (last[f] != k) {
+                base_put(&list[f], ", %" PRIu32, k);
+                last[f] = k;
+            }
+        }
+    }
+    return list;
+}
+
 static void put_functions(c_module *m, base_text *t) {
     size_t skip = is_single(m) ? 0 : strlen("static ");
+    const base_text *others = other_steps(m);
     for (uint32_t k = 0; k < m->functions.n; k++) {
         const char *text = m->functions.at[k].text;
+        put_purpose(m, t, &m->functions.at[k], others[k].n > 0 ? others[k].at : "");
         base_puts(t, function_head(m, text, function_name(m, k)) + skip);
         base_puts(t, strchr(text, '\n'));
         base_puts(t, "\n");

@@ -656,6 +656,7 @@ c_unit *c_unit_new(c_module *m, const plan_kernel *kernel, lang_ranges *ranges) 
     u->uses = BASE_NEWS(m->arena, uint32_t, n);
     u->flags = BASE_NEWS(m->arena, uint8_t, n);
     u->floor = c_scope_open(u, false);
+    u->form = "loop nest";
     return u;
 }
 
@@ -712,8 +713,14 @@ void c_unit_finish(c_unit *u, c_kernel_calls *calls) {
     uint64_t *index = base_map_put(u->m->function_map, key, strlen(key), &is_new);
     if (is_new) {
         *index = u->m->functions.n;
-        *BASE_PUSH(u->arena, &u->m->functions) =
-            (c_function){text.at, u->can_fail, u->split, u->arguments.n, u->arguments.at};
+        *BASE_PUSH(u->arena, &u->m->functions) = (c_function){.text = text.at,
+                                                              .can_fail = u->can_fail,
+                                                              .split = u->split,
+                                                              .argument_count = u->arguments.n,
+                                                              .arguments = u->arguments.at,
+                                                              .step = (uint32_t)(u->kernel - u->m->plan->kernels.at),
+                                                              .output = u->stage->tensor,
+                                                              .form = u->form};
     }
     *BASE_PUSH(u->arena, &calls->list) = (c_call){(uint32_t)*index, u->arguments.n, u->arguments.at};
 }
@@ -740,6 +747,7 @@ static bool emit_recurrence(c_unit *u, size_t first, size_t end) {
     }
     c_block_close(u, "");
     u->floor = function;
+    u->form = "recurrence";
     return true;
 }
 

@@ -64,8 +64,8 @@ static uint32_t add_tensor(test_module *m, const lang_tensor *t, plan_role role)
 plan_schedule *test_plain_schedules(base_arena *arena, const lang_program *p) {
     plan_schedule *x = BASE_NEWS(arena, plan_schedule, p->stages.n + 1);
     for (size_t k = 0; k < p->stages.n; k++) {
-        x[k] = (plan_schedule){
-            .form = PLAN_NEST, .order_count = p->stages.at[k].rank, .m_var = 255, .n_var = 255, .threads_var = 255};
+        x[k] =
+            (plan_schedule){.form = PLAN_NEST, .order_count = p->stages.at[k].rank, .n_var = 255, .threads_var = 255};
         for (uint32_t i = 0; i < p->stages.at[k].rank; i++) {
             x[k].order[i] = (uint8_t)i;
         }
@@ -76,7 +76,7 @@ plan_schedule *test_plain_schedules(base_arena *arena, const lang_program *p) {
 size_t test_module_add(test_module *m, const lang_program *p, const void *const *inputs,
                        const plan_schedule *schedules) {
     size_t first = m->plan.outputs.n;
-    plan_kernel k = {.op = p->name, .raw = p, .program = p, .same_as = (uint32_t)m->plan.kernels.n, .reason = "test"};
+    plan_kernel k = {.op = p->name, .raw = p, .program = p, .reason = "test"};
     k.tensor = BASE_NEWS(m->arena, uint32_t, p->tensors.n);
     k.schedules = BASE_NEWS(m->arena, plan_schedule, p->stages.n + 1);
     memcpy(k.schedules, schedules != NULL ? schedules : test_plain_schedules(m->arena, p),

@@ -1,4 +1,4 @@
-/* test_tiles.c - contractions with and without a shared factor in every tile, padding and machine, compared with the
+/* test_tiles.c - contractions with and without a shared factor in every tile and machine, compared with the
  * evaluator.
  * ctest: timeout=600
  */
@@ -53,13 +53,11 @@ static const definition tiles[] = {
 
 typedef struct form {
     uint32_t mr, nr, unroll;
-    plan_padding padding;
     bool n_first; /* the channels' loop outside that of the points */
 } form;
 
 static const form forms[] = {
-    {1, 1, 1, PLAN_PAD_TEST, false}, {2, 4, 4, PLAN_PAD_SPLIT, false}, {4, 16, 1, PLAN_PAD_GATHER, false},
-    {3, 5, 2, PLAN_PAD_CLIP, true},  {4, 8, 8, PLAN_PAD_GATHER, true},
+    {1, 1, 1, false}, {2, 4, 4, false}, {4, 16, 1, false}, {3, 5, 2, true}, {4, 8, 8, true},
 };
 
 /* The channels are the innermost output variable in both factors' sense: the last but for the transposed case, where
@@ -82,9 +80,7 @@ static plan_schedule *schedule(base_arena *arena, const lang_program *p, const f
         x[k].mr = f->mr;
         x[k].nr = f->nr;
         x[k].unroll = f->unroll;
-        x[k].pack = true;
         x[k].hoist_zero = true;
-        x[k].padding = f->padding;
         for (uint32_t i = 0; i < s->rank && f->n_first; i++) {
             x[k].order[i] = i == 0 ? x[k].n_var : (uint8_t)(i - 1 < x[k].n_var ? i - 1 : i);
         }
@@ -134,9 +130,7 @@ static void run(bool vector, const char *compiler, size_t parts, size_t part) {
     test_module_emit(&m, NULL);
     assert_int_equal(test_module_run(&m, compiler), 0);
     for (size_t k = 0; k < n; k++) {
-        test_compare(
-            &m, &list[k], 0,
-            base_printf(m.arena, "tile %ux%u padding %d", form_of[k]->mr, form_of[k]->nr, (int)form_of[k]->padding));
+        test_compare(&m, &list[k], 0, base_printf(m.arena, "tile %ux%u", form_of[k]->mr, form_of[k]->nr));
     }
     test_module_free(&m);
 }

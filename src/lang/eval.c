@@ -27,8 +27,9 @@ static bool reads_dynamic(const lang_code *code, lang_ref r, uint8_t *seen) {
     return dynamic;
 }
 
-eval_options eval_options_of(const lang_code *code, const int64_t (*dims)[LANG_MAX_RANK], const lang_stage *s) {
-    eval_options o = {
+lang_eval_options lang_eval_options_of(const lang_code *code, const int64_t (*dims)[LANG_MAX_RANK],
+                                       const lang_stage *s) {
+    lang_eval_options o = {
         .mode = code->mode, .dims = dims, .tile_limit = LANG_ROW, .wide = code->wide, .approximate = code->approximate};
     if (s != NULL && s->rec >= 0) {
         o.given = (uint64_t)1 << s->rec_var;
@@ -80,11 +81,11 @@ lang_code *lang_compile(base_arena *arena, const lang_program *p, lang_eval_mode
     code->dims = base_alloc(arena, p->tensors.n + 1, sizeof *code->dims);
     code->dynamic = BASE_NEWS(arena, bool, p->tensors.n + 1);
     code->wide = BASE_NEWS(arena, uint8_t, p->tensors.n + 1);
-    code->stages = BASE_NEWS(arena, eval_stage *, p->stages.n + 1);
+    code->stages = BASE_NEWS(arena, lang_eval_stage *, p->stages.n + 1);
     code->extents = base_alloc(arena, p->tensors.n + 1, sizeof *code->extents);
     code->approximate = BASE_NEWS(arena, uint8_t, p->nodes.n);
     find_approximate(code, scratch);
-    eval_context *context = eval_context_new(scratch, p);
+    lang_eval_context *context = lang_eval_context_new(scratch, p);
     bool any_dynamic = false, good = true;
     for (size_t t = 0; t < p->tensors.n; t++) {
         const lang_tensor *tensor = &p->tensors.at[t];
@@ -94,11 +95,12 @@ lang_code *lang_compile(base_arena *arena, const lang_program *p, lang_eval_mode
         }
         any_dynamic = any_dynamic || code->dynamic[t];
     }
-    eval_options options = eval_options_of(code, (const int64_t(*)[LANG_MAX_RANK])code->dims, NULL);
+    lang_eval_options options = lang_eval_options_of(code, (const int64_t(*)[LANG_MAX_RANK])code->dims, NULL);
     for (size_t t = 0; t < p->tensors.n && good; t++) {
         for (uint32_t k = 0; k < p->tensors.at[t].rank; k++) {
             if (p->tensors.at[t].extent[k] != 0) {
-                code->extents[t][k] = eval_compile_stage(arena, context, NULL, p->tensors.at[t].extent[k], &options, d);
+                code->extents[t][k] =
+                    lang_eval_compile_stage(arena, context, NULL, p->tensors.at[t].extent[k], &options, d);
                 good = good && code->extents[t][k] != NULL;
             }
         }
@@ -106,12 +108,12 @@ lang_code *lang_compile(base_arena *arena, const lang_program *p, lang_eval_mode
     uint8_t *seen = BASE_NEWS(scratch, uint8_t, p->nodes.n);
     for (size_t k = 0; k < p->stages.n && good; k++) {
         const lang_stage *s = &p->stages.at[k];
-        if (context->depth[s->body] <= EVAL_DEPTH && any_dynamic &&
+        if (context->depth[s->body] <= LANG_EVAL_DEPTH && any_dynamic &&
             (code->dynamic[s->tensor] || reads_dynamic(code, s->body, seen))) {
             continue;
         }
-        eval_options own = eval_options_of(code, options.dims, s);
-        code->stages[k] = eval_compile_stage(arena, context, s, 0, &own, d);
+        lang_eval_options own = lang_eval_options_of(code, options.dims, s);
+        code->stages[k] = lang_eval_compile_stage(arena, context, s, 0, &own, d);
         good = code->stages[k] != NULL;
     }
     base_arena_free(scratch);
@@ -120,7 +122,7 @@ lang_code *lang_compile(base_arena *arena, const lang_program *p, lang_eval_mode
 
 /* ---- running ---- */
 
-uint64_t eval_elements_of(const lang_program *p, uint32_t tensor, const int64_t *dim) {
+uint64_t lang_eval_elements_of(const lang_program *p, uint32_t tensor, const int64_t *dim) {
     uint64_t n = 1;
     for (uint32_t k = 0; k < p->tensors.at[tensor].rank; k++) {
         n *= (uint64_t)dim[k];
@@ -128,13 +130,13 @@ uint64_t eval_elements_of(const lang_program *p, uint32_t tensor, const int64_t 
     return n;
 }
 
-void eval_prepare(eval_machine *m, base_arena *scratch, const eval_stage *s) {
+void lang_eval_prepare(lang_eval_machine *m, base_arena *scratch, const lang_eval_stage *s) {
     m->frame = base_alloc(scratch, s->frame / 8 + 8, 8);
-    m->tiles = BASE_NEWS(scratch, eval_tile_state, s->tile_count + 1);
+    m->tiles = BASE_NEWS(scratch, lang_eval_tile_state, s->tile_count + 1);
     m->n = 1;
     for (size_t k = 0; k < s->constants.n; k++) {
-        const eval_constant *c = &s->constants.at[k];
-        eval_put(m, c->reg, c->cls, 0, c->value);
+        const lang_eval_constant *c = &s->constants.at[k];
+        lang_eval_put(m, c->reg, c->cls, 0, c->value);
     }
 }
 
@@ -149,7 +151,8 @@ static const void *aligned(base_arena *scratch, base_type t, uint64_t elements, 
     return copy;
 }
 
-void eval_bind_inputs(const lang_code *code, base_arena *scratch, const void *const *inputs, eval_store *store) {
+void lang_eval_bind_inputs(const lang_code *code, base_arena *scratch, const void *const *inputs,
+                           lang_eval_store *store) {
     const lang_program *p = code->program;
     for (size_t t = 0; t < p->tensors.n; t++) {
         const lang_tensor *tensor = &p->tensors.at[t];
@@ -159,34 +162,34 @@ void eval_bind_inputs(const lang_code *code, base_arena *scratch, const void *co
             data = inputs[tensor->input];
         }
         if (tensor->kind != LANG_STAGE) {
-            data = aligned(scratch, tensor->type, eval_elements_of(p, (uint32_t)t, tensor->dim), data);
-            store[t].at[EVAL_DATA] = (void *)(uintptr_t)data; /* only read: it is no stage's */
+            data = aligned(scratch, tensor->type, lang_eval_elements_of(p, (uint32_t)t, tensor->dim), data);
+            store[t].at[LANG_EVAL_PART_DATA] = (void *)(uintptr_t)data; /* only read: it is no stage's */
         }
     }
 }
 
-eval_machine eval_machine_of(const eval_run *r) {
-    return (eval_machine){.store = r->store,
-                          .program = r->code->program,
-                          .diags = r->diags,
-                          .dims = (const int64_t(*)[LANG_MAX_RANK])r->dims,
-                          .demand = r->demand};
+lang_eval_machine lang_eval_machine_of(const lang_eval_run *r) {
+    return (lang_eval_machine){.store = r->store,
+                               .program = r->code->program,
+                               .diags = r->diags,
+                               .dims = (const int64_t(*)[LANG_MAX_RANK])r->dims,
+                               .demand = r->demand};
 }
 
-base_status eval_dynamic_extents(const lang_code *code, eval_machine *m, base_arena *scratch, uint32_t tensor,
-                                 const base_place *place, int64_t *dim) {
+base_status lang_eval_dynamic_extents(const lang_code *code, lang_eval_machine *m, base_arena *scratch, uint32_t tensor,
+                                      const base_place *place, int64_t *dim) {
     const lang_tensor *t = &code->program->tensors.at[tensor];
     for (uint32_t k = 0; k < t->rank; k++) {
-        const eval_stage *s = code->extents[tensor][k];
+        const lang_eval_stage *s = code->extents[tensor][k];
         if (s == NULL) {
             continue;
         }
-        eval_prepare(m, scratch, s);
-        base_status status = eval_run_block(m, &s->body);
+        lang_eval_prepare(m, scratch, s);
+        base_status status = lang_eval_run_block(m, &s->body);
         if (status != BASE_OK) {
             return status;
         }
-        int64_t e = *EVAL_AT(m, int64_t, s->result);
+        int64_t e = *LANG_EVAL_AT(m, int64_t, s->result);
         if (e < 0 || e > t->dim[k]) {
             return base_error(m->diags, place, "%s: extent %u of %s is %lld, its bound is %lld", code->program->name, k,
                               t->name, (long long)e, (long long)t->dim[k]);
@@ -197,80 +200,81 @@ base_status eval_dynamic_extents(const lang_code *code, eval_machine *m, base_ar
 }
 
 /* Memory of a stage's tensor: the caller's for an output. */
-void eval_place_tensor(eval_run *r, const lang_stage *s) {
+void lang_eval_place_tensor(lang_eval_run *r, const lang_stage *s) {
     const lang_program *p = r->code->program;
     uint32_t t = s->tensor;
     base_type type = p->tensors.at[t].type;
-    uint64_t n = eval_elements_of(p, t, r->dims[t]), bytes = 0;
-    eval_store *store = &r->store[t];
+    uint64_t n = lang_eval_elements_of(p, t, r->dims[t]), bytes = 0;
+    lang_eval_store *store = &r->store[t];
     for (size_t k = 0; k < p->outputs.n && r->results != NULL; k++) {
-        if (p->outputs.at[k] == t && r->results[k].data != NULL && store->at[EVAL_DATA] == NULL) {
-            store->at[EVAL_DATA] = r->results[k].data;
+        if (p->outputs.at[k] == t && r->results[k].data != NULL && store->at[LANG_EVAL_PART_DATA] == NULL) {
+            store->at[LANG_EVAL_PART_DATA] = r->results[k].data;
             if (base_type_bytes(type, n, &bytes) && (s->rec >= 0 || base_type_bits(type) < 8)) {
-                memset(store->at[EVAL_DATA], 0, (size_t)bytes);
+                memset(store->at[LANG_EVAL_PART_DATA], 0, (size_t)bytes);
             }
         }
     }
     if (r->code->wide[t] != 0) {
-        store->at[EVAL_VALUE] = base_alloc(r->scratch, (size_t)n + 1, 8);
-        store->at[EVAL_BOUND] = base_alloc(r->scratch, (size_t)n + 1, 8);
-    } else if (store->at[EVAL_DATA] == NULL && base_type_bytes(type, n, &bytes)) {
-        store->at[EVAL_DATA] = base_alloc(r->scratch, (size_t)bytes + 8, 1);
+        store->at[LANG_EVAL_PART_VALUE] = base_alloc(r->scratch, (size_t)n + 1, 8);
+        store->at[LANG_EVAL_PART_BOUND] = base_alloc(r->scratch, (size_t)n + 1, 8);
+    } else if (store->at[LANG_EVAL_PART_DATA] == NULL && base_type_bytes(type, n, &bytes)) {
+        store->at[LANG_EVAL_PART_DATA] = base_alloc(r->scratch, (size_t)bytes + 8, 1);
     }
 }
 
-static base_status prepare_stage(eval_run *r, const lang_stage *s) {
+static base_status prepare_stage(lang_eval_run *r, const lang_stage *s) {
     if (r->code->dynamic[s->tensor] && r->demand == NULL) {
-        eval_machine m = eval_machine_of(r);
-        base_status status = eval_dynamic_extents(r->code, &m, r->scratch, s->tensor, &s->place, r->dims[s->tensor]);
+        lang_eval_machine m = lang_eval_machine_of(r);
+        base_status status =
+            lang_eval_dynamic_extents(r->code, &m, r->scratch, s->tensor, &s->place, r->dims[s->tensor]);
         if (status != BASE_OK) {
             return status;
         }
     }
-    eval_place_tensor(r, s);
+    lang_eval_place_tensor(r, s);
     return BASE_OK;
 }
 
-static const eval_stage *stage_code(eval_run *r, size_t k) {
+static const lang_eval_stage *stage_code(lang_eval_run *r, size_t k) {
     const lang_stage *s = &r->code->program->stages.at[k];
     if (r->code->stages[k] != NULL) {
         return r->code->stages[k];
     }
     if (r->context == NULL) {
-        r->context = eval_context_new(r->scratch, r->code->program);
+        r->context = lang_eval_context_new(r->scratch, r->code->program);
     }
-    eval_options o = eval_options_of(r->code, (const int64_t(*)[LANG_MAX_RANK])r->dims, s);
-    return eval_compile_stage(r->scratch, r->context, s, 0, &o, r->diags);
+    lang_eval_options o = lang_eval_options_of(r->code, (const int64_t(*)[LANG_MAX_RANK])r->dims, s);
+    return lang_eval_compile_stage(r->scratch, r->context, s, 0, &o, r->diags);
 }
 
-static bool is_empty(const eval_run *r, const lang_stage *s) {
-    return eval_elements_of(r->code->program, s->tensor, r->dims[s->tensor]) == 0;
+static bool is_empty(const lang_eval_run *r, const lang_stage *s) {
+    return lang_eval_elements_of(r->code->program, s->tensor, r->dims[s->tensor]) == 0;
 }
 
-static base_status run_stage(eval_run *r, size_t k) {
+static base_status run_stage(lang_eval_run *r, size_t k) {
     const lang_stage *s = &r->code->program->stages.at[k];
     base_status status = prepare_stage(r, s);
     if (status != BASE_OK || is_empty(r, s)) {
         return status;
     }
-    const eval_stage *code = stage_code(r, k);
+    const lang_eval_stage *code = stage_code(r, k);
     if (code == NULL) {
         return BASE_REFUSED;
     }
     base_arena *frame = base_arena_new(base_arena_memory(r->scratch));
-    eval_machine m = eval_machine_of(r);
-    eval_prepare(&m, frame, code);
-    status = eval_run_block(&m, &code->body);
+    lang_eval_machine m = lang_eval_machine_of(r);
+    lang_eval_prepare(&m, frame, code);
+    status = lang_eval_run_block(&m, &code->body);
     base_arena_free(frame);
     return status;
 }
 
 /* Stages [first, last) together, for each t. */
-base_status eval_run_recurrence(eval_run *r, size_t first, size_t last) {
+base_status lang_eval_run_recurrence(lang_eval_run *r, size_t first, size_t last) {
     const lang_program *p = r->code->program;
     size_t n = last - first;
-    eval_machine *machines = BASE_NEWS(r->scratch, eval_machine, n);
-    const eval_stage **codes = BASE_NEWS(r->scratch, const eval_stage *, n);
+    lang_eval_machine *machines = BASE_NEWS(r->scratch, lang_eval_machine, n);
+    const lang_eval_stage **codes = BASE_NEWS(r->scratch, const lang_eval_stage *, n);
     int64_t steps = 0;
     for (size_t k = 0; k < n; k++) {
         const lang_stage *s = &p->stages.at[first + k];
@@ -285,8 +289,8 @@ base_status eval_run_recurrence(eval_run *r, size_t first, size_t last) {
         if (codes[k] == NULL) {
             return BASE_REFUSED;
         }
-        machines[k] = eval_machine_of(r);
-        eval_prepare(&machines[k], r->scratch, codes[k]);
+        machines[k] = lang_eval_machine_of(r);
+        lang_eval_prepare(&machines[k], r->scratch, codes[k]);
     }
     for (int64_t t = 0; t < steps; t++) {
         for (size_t k = 0; k < n; k++) {
@@ -294,8 +298,8 @@ base_status eval_run_recurrence(eval_run *r, size_t first, size_t last) {
             if (is_empty(r, s) || t >= r->dims[s->tensor][s->rec_var]) {
                 continue;
             }
-            *EVAL_AT(&machines[k], int64_t, codes[k]->given[s->rec_var]) = t;
-            base_status status = eval_run_block(&machines[k], &codes[k]->body);
+            *LANG_EVAL_AT(&machines[k], int64_t, codes[k]->given[s->rec_var]) = t;
+            base_status status = lang_eval_run_block(&machines[k], &codes[k]->body);
             if (status != BASE_OK) {
                 return status;
             }
@@ -304,38 +308,38 @@ base_status eval_run_recurrence(eval_run *r, size_t first, size_t last) {
     return BASE_OK;
 }
 
-static void deliver(eval_run *r, size_t k) {
+static void deliver(lang_eval_run *r, size_t k) {
     const lang_program *p = r->code->program;
     uint32_t t = p->outputs.at[k];
     lang_result *out = &r->results[k];
-    uint64_t n = eval_elements_of(p, t, r->dims[t]), bytes = 0;
-    const eval_store *store = &r->store[t];
+    uint64_t n = lang_eval_elements_of(p, t, r->dims[t]), bytes = 0;
+    const lang_eval_store *store = &r->store[t];
     base_type type = p->tensors.at[t].type;
     memcpy(out->dim, r->dims[t], sizeof out->dim);
-    if (out->data != NULL && store->at[EVAL_DATA] != NULL && r->code->wide[t] == 0 &&
-        out->data != store->at[EVAL_DATA] && base_type_bytes(type, n, &bytes)) {
-        memcpy(out->data, store->at[EVAL_DATA], (size_t)bytes);
+    if (out->data != NULL && store->at[LANG_EVAL_PART_DATA] != NULL && r->code->wide[t] == 0 &&
+        out->data != store->at[LANG_EVAL_PART_DATA] && base_type_bytes(type, n, &bytes)) {
+        memcpy(out->data, store->at[LANG_EVAL_PART_DATA], (size_t)bytes);
     }
     if (r->code->mode == LANG_EVAL_BOUND) {
-        eval_deliver_bounds(store, type, n, r->code->wide[t] != 0 ? out->data : NULL, out->value, out->bound);
+        lang_eval_deliver_bounds(store, type, n, r->code->wide[t] != 0 ? out->data : NULL, out->value, out->bound);
     }
 }
 
 base_status lang_run(const lang_code *code, base_arena *scratch, const void *const *inputs, lang_result *results,
                      base_diags *d) {
     const lang_program *p = code->program;
-    eval_run r = {.code = code, .scratch = scratch, .diags = d, .results = results};
+    lang_eval_run r = {.code = code, .scratch = scratch, .diags = d, .results = results};
     r.dims = base_alloc(scratch, p->tensors.n + 1, sizeof *r.dims);
     memcpy(r.dims, code->dims, p->tensors.n * sizeof *r.dims);
-    r.store = BASE_NEWS(scratch, eval_store, p->tensors.n + 1);
-    eval_bind_inputs(code, scratch, inputs, r.store);
+    r.store = BASE_NEWS(scratch, lang_eval_store, p->tensors.n + 1);
+    lang_eval_bind_inputs(code, scratch, inputs, r.store);
     for (size_t k = 0; k < p->stages.n;) {
         size_t last = k + 1;
         int32_t rec = p->stages.at[k].rec;
         while (rec >= 0 && last < p->stages.n && p->stages.at[last].rec == rec) {
             last++;
         }
-        base_status status = rec < 0 ? run_stage(&r, k) : eval_run_recurrence(&r, k, last);
+        base_status status = rec < 0 ? run_stage(&r, k) : lang_eval_run_recurrence(&r, k, last);
         if (status != BASE_OK) {
             return status;
         }
@@ -411,7 +415,7 @@ uint64_t lang_cost(const lang_program *p) {
                 add_cost(&c, r);
             }
         }
-        uint64_t elements = eval_elements_of(p, c.s->tensor, p->tensors.at[c.s->tensor].dim);
+        uint64_t elements = lang_eval_elements_of(p, c.s->tensor, p->tensors.at[c.s->tensor].dim);
         c.total = c.total > elements ? c.total : elements; /* moving costs too */
         total = total > UINT64_MAX - c.total ? UINT64_MAX : total + c.total;
         base_arena_free(scratch);

@@ -1,8 +1,8 @@
 /* eval_access.c - reading tensors into rows and writing rows to tensors.
  *
- * Takes eval_access: an address affine over the tile with a box of points that are inside (eval_load), or an element
- * number for each point (eval_gather). Gives values in the register's class; outside the tensor the fill, or an error
- * with stage, tensor, index and place. Knows no words.
+ * Takes lang_eval_access: an address affine over the tile with a box of points that are inside (lang_eval_load), or an
+ * element number for each point (lang_eval_gather). Gives values in the register's class; outside the tensor the fill,
+ * or an error with stage, tensor, index and place. Knows no words.
  */
 #include <assert.h>
 #include <math.h>
@@ -47,13 +47,13 @@ static void load_b8(uint8_t *restrict d, const uint8_t *restrict s, int64_t stri
 }
 
 static void load_any(void *d, base_type t, const void *data, int64_t index, int64_t stride, size_t n) {
-    eval_class c = eval_class_of(t);
+    lang_eval_class c = lang_eval_class_of(t);
     base_value v = {.u = 0};
     for (size_t j = 0; j < n; j++) {
         if (j == 0 || stride != 0) {
             v = base_load(t, data, (uint64_t)(index + (int64_t)j * stride));
         }
-        if (c == EVAL_I32) {
+        if (c == LANG_EVAL_I32) {
             ((int32_t *)d)[j] = (int32_t)v.i;
         } else {
             ((float *)d)[j] = (float)v.f;
@@ -146,10 +146,10 @@ static void store_run(void *data, base_type t, const unsigned char *s, size_t st
 /* ---- boxes: sub-ranges of the tile's variables ---- */
 
 typedef struct box {
-    int64_t lo[EVAL_TILE_VARS], hi[EVAL_TILE_VARS];
+    int64_t lo[LANG_EVAL_TILE_VARS], hi[LANG_EVAL_TILE_VARS];
 } box;
 
-static int64_t tile_extent(const eval_access *x, const eval_tile_state *s, uint32_t k) {
+static int64_t tile_extent(const lang_eval_access *x, const lang_eval_tile_state *s, uint32_t k) {
     return k == 0 ? s->count : x->tile->extent[k];
 }
 
@@ -180,7 +180,7 @@ static bool fits(int64_t start, int64_t step, int64_t count) {
 
 /* ---- errors ---- */
 
-static base_status outside(const eval_machine *m, const eval_access *x, const int64_t *index, uint32_t rank) {
+static base_status outside(const lang_eval_machine *m, const lang_eval_access *x, const int64_t *index, uint32_t rank) {
     const lang_tensor *t = &m->program->tensors.at[x->tensor];
     const char *stage = x->stage != NULL ? m->program->tensors.at[x->stage->tensor].name : "an extent";
     base_text text = {.arena = m->diags != NULL ? m->diags->arena : NULL};
@@ -201,11 +201,11 @@ static base_status outside(const eval_machine *m, const eval_access *x, const in
 /* ---- affine loads ---- */
 
 /* The tile's point with the given digits, as indices of the tensor. */
-static base_status outside_at(const eval_machine *m, const eval_access *x, size_t point) {
+static base_status outside_at(const lang_eval_machine *m, const lang_eval_access *x, size_t point) {
     int64_t index[LANG_MAX_RANK] = {0};
-    int64_t digit[EVAL_TILE_VARS] = {0};
+    int64_t digit[LANG_EVAL_TILE_VARS] = {0};
     if (x->tile != NULL) {
-        const eval_tile_state *s = &m->tiles[x->tile_number];
+        const lang_eval_tile_state *s = &m->tiles[x->tile_number];
         int64_t rest = (int64_t)point;
         for (uint32_t k = x->tile->count; k-- > 0;) {
             int64_t extent = tile_extent(x, s, k);
@@ -214,9 +214,9 @@ static base_status outside_at(const eval_machine *m, const eval_access *x, size_
         }
     }
     for (uint32_t k = 0; k < x->check_count; k++) {
-        const eval_check *c = &x->check[k];
-        index[k] = EVAL_AT(m, int64_t, c->reg)[c->row ? point : 0];
-        for (uint32_t a = 0; x->node != NULL && !c->row && a < EVAL_TILE_VARS; a++) {
+        const lang_eval_check *c = &x->check[k];
+        index[k] = LANG_EVAL_AT(m, int64_t, c->reg)[c->row ? point : 0];
+        for (uint32_t a = 0; x->node != NULL && !c->row && a < LANG_EVAL_TILE_VARS; a++) {
             index[k] = (int64_t)((uint64_t)index[k] + (uint64_t)c->move[a] * (uint64_t)digit[a]);
         }
     }
@@ -224,8 +224,8 @@ static base_status outside_at(const eval_machine *m, const eval_access *x, size_
 }
 
 typedef struct transfer {
-    eval_machine *m;
-    const eval_access *x;
+    lang_eval_machine *m;
+    const lang_eval_access *x;
     int64_t base;
     unsigned char *reg;          /* row of the register */
     size_t size;                 /* of one value */
@@ -244,8 +244,8 @@ static void move_run(const transfer *t, size_t point, int64_t index, int64_t str
 }
 
 static void move_box(const transfer *t, const box *b, uint32_t k, int64_t index, size_t point) {
-    const eval_access *x = t->x;
-    const eval_tile_state *s = &t->m->tiles[x->tile_number];
+    const lang_eval_access *x = t->x;
+    const lang_eval_tile_state *s = &t->m->tiles[x->tile_number];
     uint32_t last = x->tile->count - 1;
     if (k == last) {
         move_run(t, point + (size_t)b->lo[k], index + b->lo[k] * x->stride[k], x->stride[k],
@@ -268,8 +268,8 @@ static void move_box(const transfer *t, const box *b, uint32_t k, int64_t index,
 
 /* Merges the tile's variables into as few runs as the strides allow, then moves. */
 static void move_all(const transfer *t) {
-    const eval_access *x = t->x;
-    const eval_tile_state *s = &t->m->tiles[x->tile_number];
+    const lang_eval_access *x = t->x;
+    const lang_eval_tile_state *s = &t->m->tiles[x->tile_number];
     uint32_t last = x->tile->count - 1;
     int64_t length = tile_extent(x, s, last), stride = x->stride[last];
     uint32_t k = last;
@@ -282,7 +282,7 @@ static void move_all(const transfer *t) {
         move_run(t, 0, index, stride, (size_t)length);
         return;
     }
-    int64_t digit[EVAL_TILE_VARS] = {0};
+    int64_t digit[LANG_EVAL_TILE_VARS] = {0};
     size_t point = 0;
     bool repeated = x->node != NULL; /* the same run for every value of the outer variables: move it once */
     for (uint32_t i = 0; i < k; i++) {
@@ -306,7 +306,7 @@ static void move_all(const transfer *t) {
     }
 }
 
-static void fill_row(const eval_machine *m, const eval_access *x, const transfer *t, size_t n) {
+static void fill_row(const lang_eval_machine *m, const lang_eval_access *x, const transfer *t, size_t n) {
     const unsigned char *from = m->frame + x->fill;
     if (x->fill_row) {
         memcpy(t->reg, from, n * t->size);
@@ -327,13 +327,14 @@ static void fill_row(const eval_machine *m, const eval_access *x, const transfer
     }
 }
 
-static bool on_demand(const eval_machine *m, const eval_access *x) {
+static bool on_demand(const lang_eval_machine *m, const lang_eval_access *x) {
     return m->demand != NULL && m->program->tensors.at[x->tensor].kind == LANG_STAGE;
 }
 
-static base_status load_scalar(eval_machine *m, const eval_access *x, const transfer *t) {
+static base_status load_scalar(lang_eval_machine *m, const lang_eval_access *x, const transfer *t) {
     for (uint32_t k = 0; k < x->check_count; k++) {
-        if (!x->check[k].proved && (uint64_t)*EVAL_AT(m, int64_t, x->check[k].reg) >= (uint64_t)x->check[k].extent) {
+        if (!x->check[k].proved &&
+            (uint64_t)*LANG_EVAL_AT(m, int64_t, x->check[k].reg) >= (uint64_t)x->check[k].extent) {
             if (!x->has_fill) {
                 return outside_at(m, x, 0);
             }
@@ -342,7 +343,7 @@ static base_status load_scalar(eval_machine *m, const eval_access *x, const tran
         }
     }
     if (on_demand(m, x)) {
-        base_status status = eval_demand_element(m->demand, x->tensor, (uint64_t)t->base);
+        base_status status = lang_eval_demand_element(m->demand, x->tensor, (uint64_t)t->base);
         if (status != BASE_OK) {
             return status;
         }
@@ -352,16 +353,16 @@ static base_status load_scalar(eval_machine *m, const eval_access *x, const tran
 }
 
 /* Point by point: for indices that several variables move, or that may wrap. */
-static base_status load_points(eval_machine *m, const eval_access *x, const transfer *t) {
-    const eval_tile_state *s = &m->tiles[x->tile_number];
-    int64_t digit[EVAL_TILE_VARS] = {0};
-    const uint8_t *mask = x->mask != 0 ? EVAL_AT(m, uint8_t, x->mask) : NULL;
+static base_status load_points(lang_eval_machine *m, const lang_eval_access *x, const transfer *t) {
+    const lang_eval_tile_state *s = &m->tiles[x->tile_number];
+    int64_t digit[LANG_EVAL_TILE_VARS] = {0};
+    const uint8_t *mask = x->mask != 0 ? LANG_EVAL_AT(m, uint8_t, x->mask) : NULL;
     digit[0] = s->start;
     for (size_t point = 0; point < s->n; point++) {
         bool inside = true;
         for (uint32_t k = 0; k < x->check_count && inside; k++) {
-            const eval_check *c = &x->check[k];
-            uint64_t index = (uint64_t)*EVAL_AT(m, int64_t, c->reg);
+            const lang_eval_check *c = &x->check[k];
+            uint64_t index = (uint64_t)*LANG_EVAL_AT(m, int64_t, c->reg);
             for (uint32_t a = 0; a < x->tile->count; a++) {
                 index += (uint64_t)c->move[a] * (uint64_t)digit[a];
             }
@@ -373,7 +374,7 @@ static base_status load_points(eval_machine *m, const eval_access *x, const tran
                 element += digit[a] * x->stride[a];
             }
             if (on_demand(m, x)) {
-                base_status status = eval_demand_element(m->demand, x->tensor, (uint64_t)element);
+                base_status status = lang_eval_demand_element(m->demand, x->tensor, (uint64_t)element);
                 if (status != BASE_OK) {
                     return status;
                 }
@@ -398,22 +399,22 @@ static base_status load_points(eval_machine *m, const eval_access *x, const tran
 }
 
 /* The box of points inside, in chunk coordinates. false: not a box. */
-static bool inside_box(const eval_machine *m, const eval_access *x, box *b, bool *whole) {
-    const eval_tile_state *s = &m->tiles[x->tile_number];
+static bool inside_box(const lang_eval_machine *m, const lang_eval_access *x, box *b, bool *whole) {
+    const lang_eval_tile_state *s = &m->tiles[x->tile_number];
     for (uint32_t k = 0; k < x->tile->count; k++) {
         b->lo[k] = 0;
         b->hi[k] = tile_extent(x, s, k);
     }
     for (uint32_t k = 0; k < x->check_count; k++) {
-        const eval_check *c = &x->check[k];
-        int64_t start = *EVAL_AT(m, int64_t, c->reg);
+        const lang_eval_check *c = &x->check[k];
+        int64_t start = *LANG_EVAL_AT(m, int64_t, c->reg);
         if (c->proved) {
             continue;
         }
-        if (c->axis == EVAL_AXIS_MANY) {
+        if (c->axis == LANG_EVAL_AXIS_MANY) {
             return false;
         }
-        if (c->axis == EVAL_AXIS_NONE) {
+        if (c->axis == LANG_EVAL_AXIS_NONE) {
             if ((uint64_t)start >= (uint64_t)c->extent) {
                 b->hi[0] = 0;
                 b->lo[0] = 0;
@@ -446,7 +447,7 @@ static bool inside_box(const eval_machine *m, const eval_access *x, box *b, bool
     return true;
 }
 
-static bool in_box(const eval_access *x, const eval_tile_state *s, const box *b, size_t point) {
+static bool in_box(const lang_eval_access *x, const lang_eval_tile_state *s, const box *b, size_t point) {
     for (uint32_t k = x->tile->count; k-- > 0;) {
         size_t extent = (size_t)tile_extent(x, s, k);
         int64_t digit = (int64_t)(point % extent);
@@ -458,17 +459,17 @@ static bool in_box(const eval_access *x, const eval_tile_state *s, const box *b,
     return true;
 }
 
-base_status eval_load(eval_machine *m, const eval_ins *i) {
-    const eval_access *x = i->extra;
+base_status lang_eval_load(lang_eval_machine *m, const lang_eval_ins *i) {
+    const lang_eval_access *x = i->extra;
     transfer t = {.m = m,
                   .x = x,
-                  .base = *EVAL_AT(m, int64_t, x->base),
+                  .base = *LANG_EVAL_AT(m, int64_t, x->base),
                   .reg = m->frame + i->d,
-                  .size = eval_class_size((eval_class)i->cls)};
-    if ((i->rows & EVAL_ROW_D) == 0) {
+                  .size = lang_eval_class_size((lang_eval_class)i->cls)};
+    if ((i->rows & LANG_EVAL_ROW_D) == 0) {
         return load_scalar(m, x, &t);
     }
-    const eval_tile_state *s = &m->tiles[x->tile_number];
+    const lang_eval_tile_state *s = &m->tiles[x->tile_number];
     box b;
     bool whole;
     if (!inside_box(m, x, &b, &whole) || on_demand(m, x)) {
@@ -481,7 +482,7 @@ base_status eval_load(eval_machine *m, const eval_ins *i) {
     if (x->has_fill) {
         fill_row(m, x, &t, s->n);
     } else {
-        const uint8_t *mask = x->mask != 0 ? EVAL_AT(m, uint8_t, x->mask) : NULL;
+        const uint8_t *mask = x->mask != 0 ? LANG_EVAL_AT(m, uint8_t, x->mask) : NULL;
         for (size_t point = 0; point < s->n; point++) {
             if ((mask == NULL || mask[point] != 0) && !in_box(x, s, &b, point)) {
                 return outside_at(m, x, point);
@@ -528,15 +529,15 @@ static bool gather_run(unsigned char *d, base_type t, const void *data, const in
 #undef RUN
 }
 
-base_status eval_gather(eval_machine *m, const eval_ins *i) {
-    const eval_access *x = i->extra;
-    transfer t = {.m = m, .x = x, .reg = m->frame + i->d, .size = eval_class_size((eval_class)i->cls)};
-    size_t n = (i->rows & EVAL_ROW_D) != 0 ? m->n : 1;
-    const int64_t *index = EVAL_AT(m, int64_t, i->a);
-    size_t step = (i->rows & EVAL_ROW_A) != 0;
-    const uint8_t *inside = i->b != 0 ? EVAL_AT(m, uint8_t, i->b) : NULL;
-    size_t inside_step = (i->rows & EVAL_ROW_B) != 0;
-    const uint8_t *mask = x->mask != 0 ? EVAL_AT(m, uint8_t, x->mask) : NULL;
+base_status lang_eval_gather(lang_eval_machine *m, const lang_eval_ins *i) {
+    const lang_eval_access *x = i->extra;
+    transfer t = {.m = m, .x = x, .reg = m->frame + i->d, .size = lang_eval_class_size((lang_eval_class)i->cls)};
+    size_t n = (i->rows & LANG_EVAL_ROW_D) != 0 ? m->n : 1;
+    const int64_t *index = LANG_EVAL_AT(m, int64_t, i->a);
+    size_t step = (i->rows & LANG_EVAL_ROW_A) != 0;
+    const uint8_t *inside = i->b != 0 ? LANG_EVAL_AT(m, uint8_t, i->b) : NULL;
+    size_t inside_step = (i->rows & LANG_EVAL_ROW_B) != 0;
+    const uint8_t *mask = x->mask != 0 ? LANG_EVAL_AT(m, uint8_t, x->mask) : NULL;
     if (inside == NULL && !on_demand(m, x) && step == 1 &&
         gather_run(t.reg, x->type, m->store[x->tensor].at[x->part], index, n)) {
         return BASE_OK;
@@ -544,7 +545,7 @@ base_status eval_gather(eval_machine *m, const eval_ins *i) {
     for (size_t j = 0; j < n; j++) {
         if (inside == NULL || inside[j * inside_step] != 0) {
             if (on_demand(m, x)) {
-                base_status status = eval_demand_element(m->demand, x->tensor, (uint64_t)index[j * step]);
+                base_status status = lang_eval_demand_element(m->demand, x->tensor, (uint64_t)index[j * step]);
                 if (status != BASE_OK) {
                     return status;
                 }
@@ -563,14 +564,14 @@ base_status eval_gather(eval_machine *m, const eval_ins *i) {
 
 /* ---- stores ---- */
 
-base_status eval_store_row(eval_machine *m, const eval_ins *i) {
-    const eval_access *x = i->extra;
+base_status lang_eval_store_row(lang_eval_machine *m, const lang_eval_ins *i) {
+    const lang_eval_access *x = i->extra;
     transfer t = {.m = m,
                   .x = x,
-                  .base = *EVAL_AT(m, int64_t, x->base),
+                  .base = *LANG_EVAL_AT(m, int64_t, x->base),
                   .reg = m->frame + i->a,
-                  .size = eval_class_size((eval_class)i->cls)};
-    if ((i->rows & EVAL_ROW_A) == 0) {
+                  .size = lang_eval_class_size((lang_eval_class)i->cls)};
+    if ((i->rows & LANG_EVAL_ROW_A) == 0) {
         t.scalar = t.reg;
     }
     if (x->tile == NULL) {
@@ -581,14 +582,14 @@ base_status eval_store_row(eval_machine *m, const eval_ins *i) {
     return BASE_OK;
 }
 
-void eval_affine_row(const eval_machine *m, const eval_ins *i, size_t n) {
-    const eval_access *x = i->extra;
-    const eval_tile_state *s = &m->tiles[x->tile_number];
-    int64_t *restrict d = EVAL_AT(m, int64_t, i->d);
-    uint64_t base = (uint64_t)*EVAL_AT(m, int64_t, x->base) + (uint64_t)s->start * (uint64_t)x->stride[0];
+void lang_eval_affine_row(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
+    const lang_eval_access *x = i->extra;
+    const lang_eval_tile_state *s = &m->tiles[x->tile_number];
+    int64_t *restrict d = LANG_EVAL_AT(m, int64_t, i->d);
+    uint64_t base = (uint64_t)*LANG_EVAL_AT(m, int64_t, x->base) + (uint64_t)s->start * (uint64_t)x->stride[0];
     uint32_t last = x->tile->count - 1;
     size_t length = (size_t)tile_extent(x, s, last);
-    int64_t digit[EVAL_TILE_VARS] = {0};
+    int64_t digit[LANG_EVAL_TILE_VARS] = {0};
     uint64_t stride = (uint64_t)x->stride[last];
     for (size_t point = 0; point < n;) {
         for (size_t j = 0; j < length; j++) {

@@ -454,37 +454,37 @@ static approx word(lang_word w, base_type t, base_type arg, approx x, approx y) 
 
 /* ---- rows ---- */
 
-static double bound_at(const eval_machine *m, uint32_t reg, size_t j) {
-    return reg != 0 ? EVAL_AT(m, double, reg)[j] : 0;
+static double bound_at(const lang_eval_machine *m, uint32_t reg, size_t j) {
+    return reg != 0 ? LANG_EVAL_AT(m, double, reg)[j] : 0;
 }
 
-static void put_bound(const eval_machine *m, uint32_t reg, size_t j, double b) {
-    EVAL_AT(m, double, reg)[j] = fix(b);
+static void put_bound(const lang_eval_machine *m, uint32_t reg, size_t j, double b) {
+    LANG_EVAL_AT(m, double, reg)[j] = fix(b);
 }
 
-static approx operand(const eval_machine *m, uint32_t reg, uint32_t bound, uint8_t cls, size_t j) {
-    return (approx){eval_get(m, reg, (eval_class)cls, j), bound_at(m, bound, j)};
+static approx operand(const lang_eval_machine *m, uint32_t reg, uint32_t bound, uint8_t cls, size_t j) {
+    return (approx){lang_eval_get(m, reg, (lang_eval_class)cls, j), bound_at(m, bound, j)};
 }
 
-void eval_bound_word_row(const eval_machine *m, const eval_ins *i, size_t n) {
+void lang_eval_bound_word_row(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
     approx y = {{.u = 0}, 0};
     for (size_t j = 0; j < n; j++) {
-        approx x = operand(m, i->a, i->a2, i->acls, (i->rows & EVAL_ROW_A) != 0 ? j : 0);
+        approx x = operand(m, i->a, i->a2, i->acls, (i->rows & LANG_EVAL_ROW_A) != 0 ? j : 0);
         if (i->b != 0) {
-            y = operand(m, i->b, i->b2, i->bcls, (i->rows & EVAL_ROW_B) != 0 ? j : 0);
+            y = operand(m, i->b, i->b2, i->bcls, (i->rows & LANG_EVAL_ROW_B) != 0 ? j : 0);
         }
         approx r = word((lang_word)i->word, (base_type)i->type, (base_type)i->atype, x, y);
-        eval_put(m, i->d, (eval_class)i->cls, j, r.v);
+        lang_eval_put(m, i->d, (lang_eval_class)i->cls, j, r.v);
         put_bound(m, i->d2, j, r.b);
     }
 }
 
-static double value_of(eval_class c, base_value v) {
-    return c == EVAL_F64 || c == EVAL_F32 ? v.f : c == EVAL_B8 ? (double)v.u : (double)v.i;
+static double value_of(lang_eval_class c, base_value v) {
+    return c == LANG_EVAL_F64 || c == LANG_EVAL_F32 ? v.f : c == LANG_EVAL_B8 ? (double)v.u : (double)v.i;
 }
 
 /* Both may be the value: around the first. */
-static double both(eval_class c, approx chosen, approx other) {
+static double both(lang_eval_class c, approx chosen, approx other) {
     double a = value_of(c, chosen.v), b = value_of(c, other.v);
     if (isnan(a) && isnan(b)) {
         return larger(chosen.b, other.b);
@@ -492,32 +492,32 @@ static double both(eval_class c, approx chosen, approx other) {
     return larger(chosen.b, fix((a == b ? 0 : fabs(a - b)) + other.b));
 }
 
-void eval_bound_select_row(const eval_machine *m, const eval_ins *i, size_t n) {
-    eval_class c = (eval_class)i->cls;
+void lang_eval_bound_select_row(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
+    lang_eval_class c = (lang_eval_class)i->cls;
     for (size_t j = 0; j < n; j++) {
-        size_t ja = (i->rows & EVAL_ROW_A) != 0 ? j : 0, jb = (i->rows & EVAL_ROW_B) != 0 ? j : 0;
-        size_t jc = (i->rows & EVAL_ROW_C) != 0 ? j : 0;
-        bool yes = EVAL_AT(m, uint8_t, i->a)[ja] != 0;
+        size_t ja = (i->rows & LANG_EVAL_ROW_A) != 0 ? j : 0, jb = (i->rows & LANG_EVAL_ROW_B) != 0 ? j : 0;
+        size_t jc = (i->rows & LANG_EVAL_ROW_C) != 0 ? j : 0;
+        bool yes = LANG_EVAL_AT(m, uint8_t, i->a)[ja] != 0;
         approx x = operand(m, i->b, i->a2, i->cls, jb), y = operand(m, i->c, i->b2, i->cls, jc);
         approx r = yes ? x : y;
         if (bound_at(m, i->c2, ja) > 0) {
             r.b = both(c, r, yes ? y : x);
         }
-        eval_put(m, i->d, c, j, r.v);
+        lang_eval_put(m, i->d, c, j, r.v);
         put_bound(m, i->d2, j, r.b);
     }
 }
 
-void eval_bound_possible_row(const eval_machine *m, const eval_ins *i, size_t n) {
+void lang_eval_bound_possible_row(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
     for (size_t j = 0; j < n; j++) {
-        EVAL_AT(m, uint8_t, i->d)[j] = EVAL_AT(m, uint8_t, i->a)[j] != 0 || bound_at(m, i->b2, j) > 0;
+        LANG_EVAL_AT(m, uint8_t, i->d)[j] = LANG_EVAL_AT(m, uint8_t, i->a)[j] != 0 || bound_at(m, i->b2, j) > 0;
     }
 }
 
-void eval_bound_taint_row(const eval_machine *m, const eval_ins *i, size_t n) {
+void lang_eval_bound_taint_row(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
     for (size_t j = 0; j < n; j++) {
-        bool doubt = bound_at(m, i->b2, (i->rows & EVAL_ROW_B) != 0 ? j : 0) > 0;
-        put_bound(m, i->d, j, doubt ? (double)INFINITY : bound_at(m, i->a, (i->rows & EVAL_ROW_A) != 0 ? j : 0));
+        bool doubt = bound_at(m, i->b2, (i->rows & LANG_EVAL_ROW_B) != 0 ? j : 0) > 0;
+        put_bound(m, i->d, j, doubt ? (double)INFINITY : bound_at(m, i->a, (i->rows & LANG_EVAL_ROW_A) != 0 ? j : 0));
     }
 }
 
@@ -525,22 +525,22 @@ void eval_bound_taint_row(const eval_machine *m, const eval_ins *i, size_t n) {
 
 enum { SEEN_NOTHING, SEEN_PERHAPS, SEEN };
 
-static void fold_sum(const eval_machine *m, const eval_ins *i, size_t j, approx t, bool doubt) {
-    eval_class c = (eval_class)i->cls;
-    base_value v = eval_get(m, i->d, c, j);
+static void fold_sum(const lang_eval_machine *m, const lang_eval_ins *i, size_t j, approx t, bool doubt) {
+    lang_eval_class c = (lang_eval_class)i->cls;
+    base_value v = lang_eval_get(m, i->d, c, j);
     double size = fabs(value_of(c, t.v)) + t.b;
-    if (c == EVAL_F64) {
+    if (c == LANG_EVAL_F64) {
         v.f += t.v.f;
     } else {
         v.i = (int64_t)((uint64_t)v.i + t.v.u);
     }
-    eval_put(m, i->d, c, j, v);
+    lang_eval_put(m, i->d, c, j, v);
     put_bound(m, i->d2, j, bound_at(m, i->d2, j) + (doubt ? size : t.b));
     put_bound(m, i->c, j, bound_at(m, i->c, j) + size);
     put_bound(m, i->c2, j, bound_at(m, i->c2, j) + 1);
 }
 
-static approx fold_extreme(eval_class c, base_type t, bool want_max, approx acc, approx x, bool doubt) {
+static approx fold_extreme(lang_eval_class c, base_type t, bool want_max, approx acc, approx x, bool doubt) {
     approx a = around(value_of(c, acc.v), acc.b), y = around(value_of(c, x.v), x.b);
     approx r = extreme(want_max, a, y);
     if (doubt) { /* the end that the term would raise stays */
@@ -553,7 +553,8 @@ static approx fold_extreme(eval_class c, base_type t, bool want_max, approx acc,
     return r;
 }
 
-static approx fold_ordered(const eval_machine *m, const eval_ins *i, size_t j, approx acc, approx t, bool doubt) {
+static approx fold_ordered(const lang_eval_machine *m, const lang_eval_ins *i, size_t j, approx acc, approx t,
+                           bool doubt) {
     double seen = bound_at(m, i->c2, j);
     bool last = i->imm == LANG_LAST;
     if (!last && seen == SEEN) {
@@ -565,15 +566,15 @@ static approx fold_ordered(const eval_machine *m, const eval_ins *i, size_t j, a
             r = t; /* it settles what is last */
         } else {
             r = last ? t : acc;
-            r.b = both((eval_class)i->cls, r, last ? acc : t);
+            r.b = both((lang_eval_class)i->cls, r, last ? acc : t);
         }
     }
     put_bound(m, i->c2, j, doubt && seen != SEEN ? SEEN_PERHAPS : SEEN);
     return r;
 }
 
-static void fold(const eval_machine *m, const eval_ins *i, size_t j, approx t, bool doubt) {
-    eval_class c = (eval_class)i->cls;
+static void fold(const lang_eval_machine *m, const lang_eval_ins *i, size_t j, approx t, bool doubt) {
+    lang_eval_class c = (lang_eval_class)i->cls;
     base_type type = (base_type)i->type;
     lang_reduction op = (lang_reduction)i->imm;
     if (op == LANG_SUM) {
@@ -583,7 +584,7 @@ static void fold(const eval_machine *m, const eval_ins *i, size_t j, approx t, b
     approx acc = operand(m, i->d, i->d2, i->cls, j), r;
     switch (op) {
     case LANG_PROD:
-        r = c == EVAL_F64 ? float_word(LANG_MUL, type, acc, t) : int_word(LANG_MUL, type, type, acc, t);
+        r = c == LANG_EVAL_F64 ? float_word(LANG_MUL, type, acc, t) : int_word(LANG_MUL, type, type, acc, t);
         r.b = doubt ? both(c, r, acc) : r.b;
         break;
     case LANG_RMAX:
@@ -599,34 +600,34 @@ static void fold(const eval_machine *m, const eval_ins *i, size_t j, approx t, b
         r = fold_ordered(m, i, j, acc, t, doubt);
         break;
     }
-    eval_put(m, i->d, c, j, r.v);
+    lang_eval_put(m, i->d, c, j, r.v);
     put_bound(m, i->d2, j, r.b);
 }
 
-static void fold_rows(const eval_machine *m, const eval_ins *i, size_t n, bool closing) {
+static void fold_rows(const lang_eval_machine *m, const lang_eval_ins *i, size_t n, bool closing) {
     for (size_t j = 0; j < n; j++) {
-        if (i->b == 0 || EVAL_AT(m, uint8_t, i->b)[j] != 0) {
-            approx t = operand(m, i->a, i->a2, i->acls, (i->rows & EVAL_ROW_A) != 0 ? j : 0);
-            bool doubt = bound_at(m, i->b2, (i->rows & EVAL_ROW_B) != 0 ? j : 0) > 0;
+        if (i->b == 0 || LANG_EVAL_AT(m, uint8_t, i->b)[j] != 0) {
+            approx t = operand(m, i->a, i->a2, i->acls, (i->rows & LANG_EVAL_ROW_A) != 0 ? j : 0);
+            bool doubt = bound_at(m, i->b2, (i->rows & LANG_EVAL_ROW_B) != 0 ? j : 0) > 0;
             fold(m, i, closing ? 0 : j, t, doubt);
         }
     }
 }
 
-void eval_bound_accumulate(const eval_machine *m, const eval_ins *i, size_t n) {
+void lang_eval_bound_accumulate(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
     fold_rows(m, i, n, false);
 }
 
-void eval_bound_close(const eval_machine *m, const eval_ins *i, size_t n) {
+void lang_eval_bound_close(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
     fold_rows(m, i, n, true);
 }
 
-void eval_bound_sum(const eval_machine *m, const eval_ins *i, size_t n) {
+void lang_eval_bound_sum(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
     base_type t = (base_type)i->type;
     for (size_t j = 0; j < n; j++) {
         double b = bound_at(m, i->d2, j), size = bound_at(m, i->c, j), terms = bound_at(m, i->c2, j);
-        if (i->cls == EVAL_F64) {
-            double v = EVAL_AT(m, double, i->d)[j], share = terms * unit_of(t);
+        if (i->cls == LANG_EVAL_F64) {
+            double v = LANG_EVAL_AT(m, double, i->d)[j], share = terms * unit_of(t);
             share = share < 0.5 ? share / (1 - share) : share;
             if (isfinite(v)) {
                 b += times(share + 2 * terms * U53, size) + terms * least_of(t);
@@ -637,7 +638,7 @@ void eval_bound_sum(const eval_machine *m, const eval_ins *i, size_t n) {
         } else if (b > 0) {
             int64_t least;
             uint64_t most;
-            double v = value_of((eval_class)i->cls, eval_get(m, i->d, (eval_class)i->cls, j));
+            double v = value_of((lang_eval_class)i->cls, lang_eval_get(m, i->d, (lang_eval_class)i->cls, j));
             base_type_range(t, &least, &most);
             b = v - b >= (double)least && v + b <= (double)most ? b : width_of(t);
         }

@@ -8,25 +8,25 @@
 
 #define WIDE ((int64_t)1 << 61)
 
-void eval_touch(eval_compiler *c, lang_ref r) {
-    eval_context *x = c->context;
-    if ((x->flags[r] & EVAL_FIXED) == 0) {
-        x->flags[r] |= EVAL_FIXED;
+void lang_eval_touch(lang_eval_compiler *c, lang_ref r) {
+    lang_eval_context *x = c->context;
+    if ((x->flags[r] & LANG_EVAL_FIXED) == 0) {
+        x->flags[r] |= LANG_EVAL_FIXED;
         *BASE_PUSH(x->arena, &x->touched) = r;
     }
 }
 
-eval_context *eval_context_new(base_arena *arena, const lang_program *p) {
-    eval_context *x = BASE_NEW(arena, eval_context);
+lang_eval_context *lang_eval_context_new(base_arena *arena, const lang_program *p) {
+    lang_eval_context *x = BASE_NEW(arena, lang_eval_context);
     size_t n = p->nodes.n;
     x->arena = arena;
     x->program = p;
-    x->memo = BASE_NEWS(arena, eval_memo *, n);
+    x->memo = BASE_NEWS(arena, lang_eval_memo *, n);
     x->flags = BASE_NEWS(arena, uint8_t, n);
-    x->range = BASE_NEWS(arena, eval_interval, n);
+    x->range = BASE_NEWS(arena, lang_eval_interval, n);
     x->constant = BASE_NEWS(arena, uint32_t, n);
     x->depth = BASE_NEWS(arena, uint32_t, n);
-    x->contents = BASE_NEWS(arena, eval_interval, p->tensors.n);
+    x->contents = BASE_NEWS(arena, lang_eval_interval, p->tensors.n);
     x->contents_known = BASE_NEWS(arena, uint8_t, p->tensors.n);
     for (lang_ref r = 1; r < n; r++) {
         for (uint32_t k = 0; k < lang_at(p, r)->count; k++) {
@@ -40,27 +40,27 @@ eval_context *eval_context_new(base_arena *arena, const lang_program *p) {
 
 /* ---- ranges ---- */
 
-static eval_interval unknown(void) {
-    return (eval_interval){0, 0, false};
+static lang_eval_interval unknown(void) {
+    return (lang_eval_interval){0, 0, false};
 }
 
-static eval_interval make(int64_t lo, int64_t hi) {
-    return lo < -WIDE || hi > WIDE ? unknown() : (eval_interval){lo, hi, true};
+static lang_eval_interval make(int64_t lo, int64_t hi) {
+    return lo < -WIDE || hi > WIDE ? unknown() : (lang_eval_interval){lo, hi, true};
 }
 
-static eval_interval type_range(base_type t) {
+static lang_eval_interval type_range(base_type t) {
     if (base_type_is_float(t) || base_type_bits(t) > 32) {
         return unknown();
     }
     int64_t lo;
     uint64_t hi;
     base_type_range(t, &lo, &hi);
-    return (eval_interval){lo, (int64_t)hi, true};
+    return (lang_eval_interval){lo, (int64_t)hi, true};
 }
 
 /* A value computed without wrapping, as the type holds it: if it may leave the type it may be anything. */
-static eval_interval into(base_type t, eval_interval r) {
-    eval_interval whole = type_range(t);
+static lang_eval_interval into(base_type t, lang_eval_interval r) {
+    lang_eval_interval whole = type_range(t);
     if (!r.known) {
         return whole;
     }
@@ -73,7 +73,7 @@ static eval_interval into(base_type t, eval_interval r) {
     return r;
 }
 
-static eval_interval product(eval_interval a, eval_interval b) {
+static lang_eval_interval product(lang_eval_interval a, lang_eval_interval b) {
     const int64_t most = (int64_t)1 << 30;
     if (a.lo == a.hi && a.lo == 0) {
         return a;
@@ -97,12 +97,12 @@ static int64_t most(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-static eval_interval word_range(eval_compiler *c, const lang_node *n, lang_ref r) {
+static lang_eval_interval word_range(lang_eval_compiler *c, const lang_node *n, lang_ref r) {
     const lang_program *p = c->program;
     base_type t = (base_type)n->type;
-    eval_interval v[3] = {unknown(), unknown(), unknown()};
+    lang_eval_interval v[3] = {unknown(), unknown(), unknown()};
     for (uint32_t k = 0; k < n->count && k < 3; k++) {
-        v[k] = eval_range(c, lang_operand(p, r, k));
+        v[k] = lang_eval_range(c, lang_operand(p, r, k));
     }
     bool both = v[0].known && v[1].known;
     switch ((lang_word)n->code) {
@@ -134,7 +134,7 @@ static eval_interval word_range(eval_compiler *c, const lang_node *n, lang_ref r
     case LANG_CAST:
         return into(t, v[0]);
     case LANG_SAT: {
-        eval_interval whole = type_range(t);
+        lang_eval_interval whole = type_range(t);
         if (v[0].known && whole.known) {
             return make(most(least(v[0].lo, whole.hi), whole.lo), least(most(v[0].hi, whole.lo), whole.hi));
         }
@@ -146,9 +146,9 @@ static eval_interval word_range(eval_compiler *c, const lang_node *n, lang_ref r
 }
 
 /* Constant contents narrow what a gather may address; large ones are not looked at. */
-static eval_interval contents_range(eval_compiler *c, uint32_t tensor) {
+static lang_eval_interval contents_range(lang_eval_compiler *c, uint32_t tensor) {
     const lang_tensor *t = &c->program->tensors.at[tensor];
-    eval_context *x = c->context;
+    lang_eval_context *x = c->context;
     if (t->data == NULL || base_type_is_float(t->type) || t->type == BASE_U64) {
         return type_range(t->type);
     }
@@ -172,7 +172,7 @@ static eval_interval contents_range(eval_compiler *c, uint32_t tensor) {
     return x->contents[tensor];
 }
 
-static eval_interval node_range(eval_compiler *c, lang_ref r) {
+static lang_eval_interval node_range(lang_eval_compiler *c, lang_ref r) {
     const lang_program *p = c->program;
     const lang_node *n = lang_at(p, r);
     base_type t = (base_type)n->type;
@@ -180,7 +180,7 @@ static eval_interval node_range(eval_compiler *c, lang_ref r) {
     case LANG_CONST:
         return t == BASE_U64 && n->value.u > (uint64_t)WIDE ? unknown() : make(n->value.i, n->value.i);
     case LANG_VAR: {
-        eval_interval extent = eval_range(c, lang_operand(p, r, 0));
+        lang_eval_interval extent = lang_eval_range(c, lang_operand(p, r, 0));
         int64_t hi = extent.known ? extent.hi : WIDE;
         if (c->stage != NULL && n->index < c->stage->var_count && c->stage->vars != NULL &&
             c->stage->vars[n->index].bound > 0) {
@@ -189,9 +189,9 @@ static eval_interval node_range(eval_compiler *c, lang_ref r) {
         return make(0, most(hi - 1, 0));
     }
     case LANG_READ: {
-        eval_interval v = contents_range(c, n->index);
+        lang_eval_interval v = contents_range(c, n->index);
         if (n->has_fill) {
-            eval_interval fill = eval_range(c, lang_operand(p, r, n->count - 1));
+            lang_eval_interval fill = lang_eval_range(c, lang_operand(p, r, n->count - 1));
             return v.known && fill.known ? make(least(v.lo, fill.lo), most(v.hi, fill.hi)) : type_range(t);
         }
         return v;
@@ -204,24 +204,24 @@ static eval_interval node_range(eval_compiler *c, lang_ref r) {
     return type_range(t);
 }
 
-eval_interval eval_range(eval_compiler *c, lang_ref r) {
-    eval_context *x = c->context;
+lang_eval_interval lang_eval_range(lang_eval_compiler *c, lang_ref r) {
+    lang_eval_context *x = c->context;
     base_type t = (base_type)lang_at(c->program, r)->type;
     if (base_type_is_float(t)) {
         return unknown();
     }
-    if ((x->flags[r] & EVAL_RANGED) == 0) {
-        eval_touch(c, r);
-        eval_interval v = node_range(c, r);
+    if ((x->flags[r] & LANG_EVAL_RANGED) == 0) {
+        lang_eval_touch(c, r);
+        lang_eval_interval v = node_range(c, r);
         x->range[r] = v;
-        x->flags[r] |= EVAL_RANGED;
+        x->flags[r] |= LANG_EVAL_RANGED;
     }
     return x->range[r];
 }
 
 /* ---- purity ---- */
 
-static bool read_is_proved(eval_compiler *c, lang_ref r) {
+static bool read_is_proved(lang_eval_compiler *c, lang_ref r) {
     const lang_node *n = lang_at(c->program, r);
     const lang_tensor *t = &c->program->tensors.at[n->index];
     const int64_t *dim = c->options->dims[n->index];
@@ -230,7 +230,7 @@ static bool read_is_proved(eval_compiler *c, lang_ref r) {
         elements *= dim[k];
     }
     for (uint32_t k = 0; k < (n->flat ? 1 : t->rank); k++) {
-        eval_interval v = eval_range(c, lang_operand(c->program, r, k));
+        lang_eval_interval v = lang_eval_range(c, lang_operand(c->program, r, k));
         if (!v.known || v.lo < 0 || v.hi >= (n->flat ? elements : dim[k])) {
             return false;
         }
@@ -238,35 +238,35 @@ static bool read_is_proved(eval_compiler *c, lang_ref r) {
     return elements > 0;
 }
 
-uint8_t eval_flags(eval_compiler *c, lang_ref r) {
-    eval_context *x = c->context;
-    if ((x->flags[r] & EVAL_KNOWN) != 0) {
+uint8_t lang_eval_flags(lang_eval_compiler *c, lang_ref r) {
+    lang_eval_context *x = c->context;
+    if ((x->flags[r] & LANG_EVAL_KNOWN) != 0) {
         return x->flags[r];
     }
     const lang_node *n = lang_at(c->program, r);
-    uint8_t flags = EVAL_PURE;
+    uint8_t flags = LANG_EVAL_PURE;
     for (uint32_t k = 0; k < n->count; k++) {
         lang_ref o = lang_operand(c->program, r, k);
         if (o != 0) {
-            uint8_t f = eval_flags(c, o);
-            flags &= (uint8_t)(f | ~EVAL_PURE);
-            flags |= f & EVAL_REDUCES;
+            uint8_t f = lang_eval_flags(c, o);
+            flags &= (uint8_t)(f | ~LANG_EVAL_PURE);
+            flags |= f & LANG_EVAL_REDUCES;
         }
     }
     if (n->kind == LANG_READ && !n->has_fill && !read_is_proved(c, r)) {
-        flags &= (uint8_t)~EVAL_PURE;
+        flags &= (uint8_t)~LANG_EVAL_PURE;
     }
     if (n->kind == LANG_REDUCE) {
-        flags |= EVAL_REDUCES;
+        flags |= LANG_EVAL_REDUCES;
     }
-    eval_touch(c, r);
-    x->flags[r] |= (uint8_t)(flags | EVAL_KNOWN);
+    lang_eval_touch(c, r);
+    x->flags[r] |= (uint8_t)(flags | LANG_EVAL_KNOWN);
     return x->flags[r];
 }
 
 /* ---- linear forms ---- */
 
-bool eval_linear_add(eval_linear *f, uint32_t id, int64_t k) {
+bool lang_eval_linear_add(lang_eval_linear *f, uint32_t id, int64_t k) {
     if (k == 0) {
         return true;
     }
@@ -284,18 +284,18 @@ bool eval_linear_add(eval_linear *f, uint32_t id, int64_t k) {
         }
         return true;
     }
-    if (f->n == EVAL_TERMS) {
+    if (f->n == LANG_EVAL_TERMS) {
         return false;
     }
     for (uint32_t i = f->n; i > at; i--) {
         f->t[i] = f->t[i - 1];
     }
-    f->t[at] = (eval_term){id, k};
+    f->t[at] = (lang_eval_term){id, k};
     f->n++;
     return true;
 }
 
-static bool gather_terms(eval_compiler *c, lang_ref r, uint64_t k, eval_linear *f, unsigned *budget) {
+static bool gather_terms(lang_eval_compiler *c, lang_ref r, uint64_t k, lang_eval_linear *f, unsigned *budget) {
     const lang_program *p = c->program;
     const lang_node *n = lang_at(p, r);
     if ((*budget)-- == 0) {
@@ -306,14 +306,14 @@ static bool gather_terms(eval_compiler *c, lang_ref r, uint64_t k, eval_linear *
         return true;
     }
     if (n->kind == LANG_VAR) {
-        return eval_linear_add(f, n->index, (int64_t)k);
+        return lang_eval_linear_add(f, n->index, (int64_t)k);
     }
     if (n->kind == LANG_WORD_) {
         lang_ref a = lang_operand(p, r, 0), b = n->count > 1 ? lang_operand(p, r, 1) : 0;
-        eval_interval va = unknown(), vb = unknown();
+        lang_eval_interval va = unknown(), vb = unknown();
         if (n->code == LANG_DIV || n->code == LANG_MOD) {
-            va = eval_range(c, a);
-            vb = eval_range(c, b);
+            va = lang_eval_range(c, a);
+            vb = lang_eval_range(c, b);
         }
         switch ((lang_word)n->code) {
         case LANG_ADD:
@@ -346,16 +346,16 @@ static bool gather_terms(eval_compiler *c, lang_ref r, uint64_t k, eval_linear *
             break;
         }
     }
-    return eval_linear_add(f, LANG_MAX_VARS + r, (int64_t)k);
+    return lang_eval_linear_add(f, LANG_MAX_VARS + r, (int64_t)k);
 }
 
-void eval_linear_of(eval_compiler *c, lang_ref r, eval_linear *out) {
+void lang_eval_linear_of(lang_eval_compiler *c, lang_ref r, lang_eval_linear *out) {
     unsigned budget = 64;
     out->c = 0;
     out->n = 0;
     if (!gather_terms(c, r, 1, out, &budget)) {
         out->c = 0;
         out->n = 0;
-        (void)eval_linear_add(out, LANG_MAX_VARS + r, 1);
+        (void)lang_eval_linear_add(out, LANG_MAX_VARS + r, 1);
     }
 }

@@ -9,8 +9,8 @@
 #include "lang/eval_private.h"
 
 typedef struct placer {
-    eval_registers *regs;
-    BASE_VEC(const eval_block *) stack; /* open blocks, outermost first */
+    lang_eval_registers *regs;
+    BASE_VEC(const lang_eval_block *) stack; /* open blocks, outermost first */
     base_arena *arena;
     uint32_t position;
     bool write; /* second pass: put the offsets */
@@ -20,7 +20,7 @@ static void touch(placer *p, uint32_t *reg) {
     if (*reg == 0) {
         return;
     }
-    eval_register *r = &p->regs->list.at[*reg];
+    lang_eval_register *r = &p->regs->list.at[*reg];
     if (p->write) {
         *reg = r->offset;
         return;
@@ -42,7 +42,7 @@ static void touch(placer *p, uint32_t *reg) {
     r->used = true;
 }
 
-static void access_registers(placer *p, eval_access *x) {
+static void access_registers(placer *p, lang_eval_access *x) {
     touch(p, &x->base);
     touch(p, &x->fill);
     touch(p, &x->mask);
@@ -51,9 +51,9 @@ static void access_registers(placer *p, eval_access *x) {
     }
 }
 
-static void walk(placer *p, eval_block *b, bool number);
+static void walk(placer *p, lang_eval_block *b, bool number);
 
-static void walk_ins(placer *p, eval_ins *i, bool number) {
+static void walk_ins(placer *p, lang_eval_ins *i, bool number) {
     p->position++;
     if (!number) {
         touch(p, &i->a);
@@ -67,17 +67,17 @@ static void walk_ins(placer *p, eval_ins *i, bool number) {
     }
     /* extra is const for the machine; the compiler made it */
     void *extra = (void *)(uintptr_t)i->extra;
-    switch ((eval_op)i->op) {
-    case EVAL_RUN:
-    case EVAL_LOAD:
-    case EVAL_GATHER:
-    case EVAL_STORE:
+    switch ((lang_eval_op)i->op) {
+    case LANG_EVAL_RUN:
+    case LANG_EVAL_LOAD:
+    case LANG_EVAL_GATHER:
+    case LANG_EVAL_STORE:
         if (extra != NULL && !number) {
             access_registers(p, extra);
         }
         break;
-    case EVAL_LOOP: {
-        eval_loop *loop = extra;
+    case LANG_EVAL_LOOP: {
+        lang_eval_loop *loop = extra;
         if (!number) {
             touch(p, &loop->extent);
             touch(p, &loop->var);
@@ -98,17 +98,17 @@ static void walk_ins(placer *p, eval_ins *i, bool number) {
         }
         break;
     }
-    case EVAL_TILES: {
-        eval_tiles *tiles = extra;
+    case LANG_EVAL_TILES: {
+        lang_eval_tiles *tiles = extra;
         if (!number) {
             touch(p, &tiles->extent);
         }
         walk(p, &tiles->body, number);
         break;
     }
-    case EVAL_BRANCH:
-    case EVAL_WHEN: {
-        eval_branch *branch = extra;
+    case LANG_EVAL_BRANCH:
+    case LANG_EVAL_WHEN: {
+        lang_eval_branch *branch = extra;
         walk(p, &branch->yes, number);
         walk(p, &branch->no, number);
         break;
@@ -116,7 +116,7 @@ static void walk_ins(placer *p, eval_ins *i, bool number) {
     }
 }
 
-static void walk(placer *p, eval_block *b, bool number) {
+static void walk(placer *p, lang_eval_block *b, bool number) {
     if (number) {
         b->first = p->position;
     }
@@ -164,13 +164,13 @@ static uint32_t take(frame_maker *f, uint32_t bytes) {
 }
 
 /* Registers in the order of their first use; each is given back after its last. */
-static void assign(base_arena *arena, eval_registers *regs, uint32_t positions, size_t *bytes) {
+static void assign(base_arena *arena, lang_eval_registers *regs, uint32_t positions, size_t *bytes) {
     frame_maker f = {.arena = arena, .bytes = 64}; /* offset 0 means none */
     uint32_t *starts = BASE_NEWS(arena, uint32_t, positions + 2), *ends = BASE_NEWS(arena, uint32_t, positions + 2);
     uint32_t *next_start = BASE_NEWS(arena, uint32_t, regs->list.n + 1);
     uint32_t *next_end = BASE_NEWS(arena, uint32_t, regs->list.n + 1);
     for (size_t k = regs->list.n; k-- > 1;) {
-        eval_register *r = &regs->list.at[k];
+        lang_eval_register *r = &regs->list.at[k];
         if (!r->used && r->owner != NULL) {
             continue;
         }
@@ -183,20 +183,20 @@ static void assign(base_arena *arena, eval_registers *regs, uint32_t positions, 
     }
     for (uint32_t at = 0; at <= positions; at++) {
         for (uint32_t k = starts[at]; k != 0; k = next_start[k]) {
-            eval_register *r = &regs->list.at[k];
+            lang_eval_register *r = &regs->list.at[k];
             r->offset = take(&f, r->bytes);
             next_end[k] = ends[r->last];
             ends[r->last] = k;
         }
         for (uint32_t k = ends[at]; k != 0; k = next_end[k]) {
-            const eval_register *r = &regs->list.at[k];
+            const lang_eval_register *r = &regs->list.at[k];
             *BASE_PUSH(arena, &pool_of(&f, r->bytes)->offset) = r->offset;
         }
     }
     *bytes = f.bytes;
 }
 
-void eval_place_registers(base_arena *arena, eval_stage *s, eval_registers *regs) {
+void lang_eval_place_registers(base_arena *arena, lang_eval_stage *s, lang_eval_registers *regs) {
     placer p = {.regs = regs, .arena = arena};
     walk(&p, &s->body, true);
     uint32_t positions = p.position + 1;

@@ -2,7 +2,7 @@
  *
  * Takes registers of the machine. Gives for each point exactly what lang_word_value gives: a kernel that is written out
  * here is a plain loop that compilers vectorise; every other word goes through the general kernel, point by point.
- * Does not wrap narrow integers unless said: the compiler adds eval_wrap_kernel where a value can leave its type.
+ * Does not wrap narrow integers unless said: the compiler adds lang_eval_wrap_kernel where a value can leave its type.
  */
 #include <assert.h>
 #include <math.h>
@@ -10,83 +10,83 @@
 
 #include "lang/eval_private.h"
 
-eval_class eval_class_of(base_type t) {
+lang_eval_class lang_eval_class_of(base_type t) {
     switch (t) {
     case BASE_F64:
-        return EVAL_F64;
+        return LANG_EVAL_F64;
     case BASE_I64:
     case BASE_U64:
     case BASE_U32:
-        return EVAL_I64;
+        return LANG_EVAL_I64;
     case BASE_BOOL:
-        return EVAL_B8;
+        return LANG_EVAL_B8;
     default:
-        return base_type_is_float(t) ? EVAL_F32 : EVAL_I32;
+        return base_type_is_float(t) ? LANG_EVAL_F32 : LANG_EVAL_I32;
     }
 }
 
-base_value eval_get(const eval_machine *m, uint32_t reg, eval_class c, size_t j) {
+base_value lang_eval_get(const lang_eval_machine *m, uint32_t reg, lang_eval_class c, size_t j) {
     base_value v = {.u = 0};
     switch (c) {
-    case EVAL_I32:
-        v.i = EVAL_AT(m, int32_t, reg)[j];
+    case LANG_EVAL_I32:
+        v.i = LANG_EVAL_AT(m, int32_t, reg)[j];
         break;
-    case EVAL_I64:
-        v.i = EVAL_AT(m, int64_t, reg)[j];
+    case LANG_EVAL_I64:
+        v.i = LANG_EVAL_AT(m, int64_t, reg)[j];
         break;
-    case EVAL_F32:
-        v.f = (double)EVAL_AT(m, float, reg)[j];
+    case LANG_EVAL_F32:
+        v.f = (double)LANG_EVAL_AT(m, float, reg)[j];
         break;
-    case EVAL_F64:
-        v.f = EVAL_AT(m, double, reg)[j];
+    case LANG_EVAL_F64:
+        v.f = LANG_EVAL_AT(m, double, reg)[j];
         break;
-    case EVAL_B8:
-        v.u = EVAL_AT(m, uint8_t, reg)[j];
+    case LANG_EVAL_B8:
+        v.u = LANG_EVAL_AT(m, uint8_t, reg)[j];
         break;
     }
     return v;
 }
 
-void eval_put(const eval_machine *m, uint32_t reg, eval_class c, size_t j, base_value v) {
+void lang_eval_put(const lang_eval_machine *m, uint32_t reg, lang_eval_class c, size_t j, base_value v) {
     switch (c) {
-    case EVAL_I32:
-        EVAL_AT(m, int32_t, reg)[j] = (int32_t)v.i;
+    case LANG_EVAL_I32:
+        LANG_EVAL_AT(m, int32_t, reg)[j] = (int32_t)v.i;
         break;
-    case EVAL_I64:
-        EVAL_AT(m, int64_t, reg)[j] = v.i;
+    case LANG_EVAL_I64:
+        LANG_EVAL_AT(m, int64_t, reg)[j] = v.i;
         break;
-    case EVAL_F32:
-        EVAL_AT(m, float, reg)[j] = (float)v.f;
+    case LANG_EVAL_F32:
+        LANG_EVAL_AT(m, float, reg)[j] = (float)v.f;
         break;
-    case EVAL_F64:
-        EVAL_AT(m, double, reg)[j] = v.f;
+    case LANG_EVAL_F64:
+        LANG_EVAL_AT(m, double, reg)[j] = v.f;
         break;
-    case EVAL_B8:
-        EVAL_AT(m, uint8_t, reg)[j] = v.u != 0;
+    case LANG_EVAL_B8:
+        LANG_EVAL_AT(m, uint8_t, reg)[j] = v.u != 0;
         break;
     }
 }
 
-static void general(const eval_machine *m, const eval_ins *i, size_t n) {
+static void general(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
     unsigned arity = lang_word_arity((lang_word)i->word);
     base_value arg[2] = {{.u = 0}, {.u = 0}};
     for (size_t j = 0; j < n; j++) {
-        arg[0] = eval_get(m, i->a, (eval_class)i->acls, (i->rows & EVAL_ROW_A) != 0 ? j : 0);
+        arg[0] = lang_eval_get(m, i->a, (lang_eval_class)i->acls, (i->rows & LANG_EVAL_ROW_A) != 0 ? j : 0);
         if (arity > 1) {
-            arg[1] = eval_get(m, i->b, (eval_class)i->bcls, (i->rows & EVAL_ROW_B) != 0 ? j : 0);
+            arg[1] = lang_eval_get(m, i->b, (lang_eval_class)i->bcls, (i->rows & LANG_EVAL_ROW_B) != 0 ? j : 0);
         }
-        eval_put(m, i->d, (eval_class)i->cls, j,
-                 lang_word_value((lang_word)i->word, (base_type)i->type, (base_type)i->atype, arg));
+        lang_eval_put(m, i->d, (lang_eval_class)i->cls, j,
+                      lang_word_value((lang_word)i->word, (base_type)i->type, (base_type)i->atype, arg));
     }
 }
 
 /* ---- elementwise kernels ---- */
 
 #define UNARY(name, TA, TD, expr)                                                                                      \
-    static void name(const eval_machine *m, const eval_ins *i, size_t n) {                                             \
-        TD *restrict d = EVAL_AT(m, TD, i->d);                                                                         \
-        const TA *restrict a = EVAL_AT(m, TA, i->a);                                                                   \
-        if ((i->rows & EVAL_ROW_A) == 0) {                                                                             \
+    static void name(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {                                   \
+        TD *restrict d = LANG_EVAL_AT(m, TD, i->d);                                                                    \
+        const TA *restrict a = LANG_EVAL_AT(m, TA, i->a);                                                              \
+        if ((i->rows & LANG_EVAL_ROW_A) == 0) {                                                                        \
             n = 1;                                                                                                     \
         }                                                                                                              \
         for (size_t j = 0; j < n; j++) {                                                                               \
@@ -96,23 +96,23 @@ static void general(const eval_machine *m, const eval_ins *i, size_t n) {
     }
 
 #define BINARY(name, TA, TD, expr)                                                                                     \
-    static void name(const eval_machine *m, const eval_ins *i, size_t n) {                                             \
-        TD *restrict d = EVAL_AT(m, TD, i->d);                                                                         \
-        const TA *a = EVAL_AT(m, TA, i->a);                                                                            \
-        const TA *b = EVAL_AT(m, TA, i->b);                                                                            \
-        unsigned form = i->rows & (EVAL_ROW_A | EVAL_ROW_B);                                                           \
-        if (form == (EVAL_ROW_A | EVAL_ROW_B)) {                                                                       \
+    static void name(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {                                   \
+        TD *restrict d = LANG_EVAL_AT(m, TD, i->d);                                                                    \
+        const TA *a = LANG_EVAL_AT(m, TA, i->a);                                                                       \
+        const TA *b = LANG_EVAL_AT(m, TA, i->b);                                                                       \
+        unsigned form = i->rows & (LANG_EVAL_ROW_A | LANG_EVAL_ROW_B);                                                 \
+        if (form == (LANG_EVAL_ROW_A | LANG_EVAL_ROW_B)) {                                                             \
             for (size_t j = 0; j < n; j++) {                                                                           \
                 TA x = a[j], y = b[j];                                                                                 \
                 d[j] = (expr);                                                                                         \
             }                                                                                                          \
-        } else if (form == EVAL_ROW_A) {                                                                               \
+        } else if (form == LANG_EVAL_ROW_A) {                                                                          \
             TA y = b[0];                                                                                               \
             for (size_t j = 0; j < n; j++) {                                                                           \
                 TA x = a[j];                                                                                           \
                 d[j] = (expr);                                                                                         \
             }                                                                                                          \
-        } else if (form == EVAL_ROW_B) {                                                                               \
+        } else if (form == LANG_EVAL_ROW_B) {                                                                          \
             TA x = a[0];                                                                                               \
             for (size_t j = 0; j < n; j++) {                                                                           \
                 TA y = b[j];                                                                                           \
@@ -276,14 +276,14 @@ UNARY(f64_to_b8, double, uint8_t, x != 0)
 
 /* Truncating, saturating to a type of at most 32 bits. */
 #define FLOAT_TO_I32(name, T)                                                                                          \
-    static void name(const eval_machine *m, const eval_ins *i, size_t n) {                                             \
-        int32_t *restrict d = EVAL_AT(m, int32_t, i->d);                                                               \
-        const T *restrict a = EVAL_AT(m, T, i->a);                                                                     \
+    static void name(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {                                   \
+        int32_t *restrict d = LANG_EVAL_AT(m, int32_t, i->d);                                                          \
+        const T *restrict a = LANG_EVAL_AT(m, T, i->a);                                                                \
         int64_t least;                                                                                                 \
         uint64_t most;                                                                                                 \
         base_type_range((base_type)i->type, &least, &most);                                                            \
         double lo = (double)least, hi = (double)most;                                                                  \
-        if ((i->rows & EVAL_ROW_A) == 0) {                                                                             \
+        if ((i->rows & LANG_EVAL_ROW_A) == 0) {                                                                        \
             n = 1;                                                                                                     \
         }                                                                                                              \
         for (size_t j = 0; j < n; j++) {                                                                               \
@@ -297,14 +297,14 @@ FLOAT_TO_I32(f32_to_i32, float)
 FLOAT_TO_I32(f64_to_i32, double)
 
 #define CLAMP_TO_I32(name, T)                                                                                          \
-    static void name(const eval_machine *m, const eval_ins *i, size_t n) {                                             \
-        int32_t *restrict d = EVAL_AT(m, int32_t, i->d);                                                               \
-        const T *restrict a = EVAL_AT(m, T, i->a);                                                                     \
+    static void name(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {                                   \
+        int32_t *restrict d = LANG_EVAL_AT(m, int32_t, i->d);                                                          \
+        const T *restrict a = LANG_EVAL_AT(m, T, i->a);                                                                \
         int64_t least;                                                                                                 \
         uint64_t most;                                                                                                 \
         base_type_range((base_type)i->type, &least, &most);                                                            \
         T lo = (T)least, hi = (T)most;                                                                                 \
-        if ((i->rows & EVAL_ROW_A) == 0) {                                                                             \
+        if ((i->rows & LANG_EVAL_ROW_A) == 0) {                                                                        \
             n = 1;                                                                                                     \
         }                                                                                                              \
         for (size_t j = 0; j < n; j++) {                                                                               \
@@ -315,7 +315,7 @@ FLOAT_TO_I32(f64_to_i32, double)
 CLAMP_TO_I32(sat_i32_i32, int32_t)
 CLAMP_TO_I32(sat_i64_i32, int64_t)
 
-static eval_kernel float_kernel(lang_word w, bool wide) {
+static lang_eval_kernel float_kernel(lang_word w, bool wide) {
 #define FLOAT_ROW(W, name)                                                                                             \
     case LANG_##W:                                                                                                     \
         return wide ? name##_f64 : name##_f32;
@@ -342,8 +342,8 @@ static eval_kernel float_kernel(lang_word w, bool wide) {
 #undef FLOAT_ROW
 }
 
-static eval_kernel int_kernel(lang_word w, base_type t) {
-    bool wide = eval_class_of(t) == EVAL_I64;
+static lang_eval_kernel int_kernel(lang_word w, base_type t) {
+    bool wide = lang_eval_class_of(t) == LANG_EVAL_I64;
 #define INT_ROW(W, name)                                                                                               \
     case LANG_##W:                                                                                                     \
         return wide ? name##_i64 : name##_i32;
@@ -392,66 +392,66 @@ static eval_kernel int_kernel(lang_word w, base_type t) {
 #undef INT_ROW
 }
 
-static eval_kernel compare_kernel(lang_word w, base_type t) {
-    static const eval_kernel table[5][3] = {{lt_i32, le_i32, eq_i32},
-                                            {lt_i64, le_i64, eq_i64},
-                                            {lt_f32, le_f32, eq_f32},
-                                            {lt_f64, le_f64, eq_f64},
-                                            {general, general, eq_b8}};
+static lang_eval_kernel compare_kernel(lang_word w, base_type t) {
+    static const lang_eval_kernel table[5][3] = {{lt_i32, le_i32, eq_i32},
+                                                 {lt_i64, le_i64, eq_i64},
+                                                 {lt_f32, le_f32, eq_f32},
+                                                 {lt_f64, le_f64, eq_f64},
+                                                 {general, general, eq_b8}};
     unsigned k = w == LANG_LT ? 0 : w == LANG_LE ? 1 : 2;
     if (t == BASE_U64 && k < 2) {
         return k == 0 ? lt_u64 : le_u64;
     }
-    return table[eval_class_of(t)][k];
+    return table[lang_eval_class_of(t)][k];
 }
 
 static bool narrow_float(base_type t) {
     return base_type_is_float(t) && t != BASE_F32 && t != BASE_F64;
 }
 
-static eval_kernel cast_kernel(base_type to, base_type from) {
-    eval_class c = eval_class_of(to), ac = eval_class_of(from);
+static lang_eval_kernel cast_kernel(base_type to, base_type from) {
+    lang_eval_class c = lang_eval_class_of(to), ac = lang_eval_class_of(from);
     if (narrow_float(to)) {
         return general;
     }
     switch (ac) {
-    case EVAL_I32: {
-        static const eval_kernel table[5] = {NULL, i32_to_i64, i32_to_f32, i32_to_f64, i32_to_b8};
-        return c == EVAL_I32 ? eval_copy_kernel(c) : table[c];
+    case LANG_EVAL_I32: {
+        static const lang_eval_kernel table[5] = {NULL, i32_to_i64, i32_to_f32, i32_to_f64, i32_to_b8};
+        return c == LANG_EVAL_I32 ? lang_eval_copy_kernel(c) : table[c];
     }
-    case EVAL_I64: {
-        static const eval_kernel table[5] = {i64_to_i32, NULL, i64_to_f32, i64_to_f64, i64_to_b8};
-        if (from == BASE_U64 && (c == EVAL_F32 || c == EVAL_F64)) {
-            return c == EVAL_F32 ? u64_to_f32 : u64_to_f64;
+    case LANG_EVAL_I64: {
+        static const lang_eval_kernel table[5] = {i64_to_i32, NULL, i64_to_f32, i64_to_f64, i64_to_b8};
+        if (from == BASE_U64 && (c == LANG_EVAL_F32 || c == LANG_EVAL_F64)) {
+            return c == LANG_EVAL_F32 ? u64_to_f32 : u64_to_f64;
         }
-        return c == EVAL_I64 ? eval_copy_kernel(c) : table[c];
+        return c == LANG_EVAL_I64 ? lang_eval_copy_kernel(c) : table[c];
     }
-    case EVAL_F32:
-    case EVAL_F64: {
-        bool wide = ac == EVAL_F64;
+    case LANG_EVAL_F32:
+    case LANG_EVAL_F64: {
+        bool wide = ac == LANG_EVAL_F64;
         switch (c) {
-        case EVAL_I32:
+        case LANG_EVAL_I32:
             return wide ? f64_to_i32 : f32_to_i32;
-        case EVAL_F32:
-            return wide ? f64_to_f32 : eval_copy_kernel(c);
-        case EVAL_F64:
-            return wide ? eval_copy_kernel(c) : f32_to_f64;
-        case EVAL_B8:
+        case LANG_EVAL_F32:
+            return wide ? f64_to_f32 : lang_eval_copy_kernel(c);
+        case LANG_EVAL_F64:
+            return wide ? lang_eval_copy_kernel(c) : f32_to_f64;
+        case LANG_EVAL_B8:
             return wide ? f64_to_b8 : f32_to_b8;
         default:
             return general;
         }
     }
-    case EVAL_B8: {
-        static const eval_kernel table[5] = {b8_to_i32, b8_to_i64, b8_to_f32, b8_to_f64, NULL};
-        return c == EVAL_B8 ? eval_copy_kernel(c) : table[c];
+    case LANG_EVAL_B8: {
+        static const lang_eval_kernel table[5] = {b8_to_i32, b8_to_i64, b8_to_f32, b8_to_f64, NULL};
+        return c == LANG_EVAL_B8 ? lang_eval_copy_kernel(c) : table[c];
     }
     }
     return general;
 }
 
-eval_kernel eval_word_kernel(lang_word w, base_type type, base_type arg_type, eval_class second) {
-    eval_class c = eval_class_of(type), ac = eval_class_of(arg_type);
+lang_eval_kernel lang_eval_word_kernel(lang_word w, base_type type, base_type arg_type, lang_eval_class second) {
+    lang_eval_class c = lang_eval_class_of(type), ac = lang_eval_class_of(arg_type);
     switch (w) {
     case LANG_LT:
     case LANG_LE:
@@ -464,16 +464,16 @@ eval_kernel eval_word_kernel(lang_word w, base_type type, base_type arg_type, ev
     case LANG_NOT:
         return not_b8;
     case LANG_ISNAN:
-        return ac == EVAL_F64 ? isnan_f64 : isnan_f32;
+        return ac == LANG_EVAL_F64 ? isnan_f64 : isnan_f32;
     case LANG_CAST:
         return cast_kernel(type, arg_type);
     case LANG_SAT:
-        if (c == EVAL_I32 && (ac == EVAL_F32 || ac == EVAL_F64)) {
+        if (c == LANG_EVAL_I32 && (ac == LANG_EVAL_F32 || ac == LANG_EVAL_F64)) {
             return cast_kernel(type, arg_type);
         }
-        return c == EVAL_I32 && ac == EVAL_I32                           ? sat_i32_i32
-               : c == EVAL_I32 && ac == EVAL_I64 && arg_type != BASE_U64 ? sat_i64_i32
-                                                                         : general;
+        return c == LANG_EVAL_I32 && ac == LANG_EVAL_I32                           ? sat_i32_i32
+               : c == LANG_EVAL_I32 && ac == LANG_EVAL_I64 && arg_type != BASE_U64 ? sat_i64_i32
+                                                                                   : general;
     case LANG_ISINF:
     case LANG_CLZ:
     case LANG_BITS:
@@ -493,12 +493,12 @@ eval_kernel eval_word_kernel(lang_word w, base_type type, base_type arg_type, ev
 /* ---- selection and copies ---- */
 
 #define SELECT(name, T)                                                                                                \
-    static void name(const eval_machine *m, const eval_ins *i, size_t n) {                                             \
-        T *restrict d = EVAL_AT(m, T, i->d);                                                                           \
-        const uint8_t *restrict a = EVAL_AT(m, uint8_t, i->a);                                                         \
-        const T *b = EVAL_AT(m, T, i->b), *c = EVAL_AT(m, T, i->c);                                                    \
-        size_t sb = (i->rows & EVAL_ROW_B) != 0, sc = (i->rows & EVAL_ROW_C) != 0;                                     \
-        if ((i->rows & EVAL_ROW_A) == 0) {                                                                             \
+    static void name(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {                                   \
+        T *restrict d = LANG_EVAL_AT(m, T, i->d);                                                                      \
+        const uint8_t *restrict a = LANG_EVAL_AT(m, uint8_t, i->a);                                                    \
+        const T *b = LANG_EVAL_AT(m, T, i->b), *c = LANG_EVAL_AT(m, T, i->c);                                          \
+        size_t sb = (i->rows & LANG_EVAL_ROW_B) != 0, sc = (i->rows & LANG_EVAL_ROW_C) != 0;                           \
+        if ((i->rows & LANG_EVAL_ROW_A) == 0) {                                                                        \
             const T *from = a[0] != 0 ? b : c;                                                                         \
             size_t s = a[0] != 0 ? sb : sc;                                                                            \
             for (size_t j = 0; j < n; j++) {                                                                           \
@@ -528,10 +528,10 @@ SELECT(select_32, uint32_t)
 SELECT(select_64, uint64_t)
 
 #define COPY(name, T)                                                                                                  \
-    static void name(const eval_machine *m, const eval_ins *i, size_t n) {                                             \
-        T *restrict d = EVAL_AT(m, T, i->d);                                                                           \
-        const T *restrict a = EVAL_AT(m, T, i->a);                                                                     \
-        size_t s = (i->rows & EVAL_ROW_A) != 0;                                                                        \
+    static void name(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {                                   \
+        T *restrict d = LANG_EVAL_AT(m, T, i->d);                                                                      \
+        const T *restrict a = LANG_EVAL_AT(m, T, i->a);                                                                \
+        size_t s = (i->rows & LANG_EVAL_ROW_A) != 0;                                                                   \
         if (s) {                                                                                                       \
             memcpy(d, a, n * sizeof *d);                                                                               \
         } else {                                                                                                       \
@@ -545,19 +545,19 @@ COPY(copy_8, uint8_t)
 COPY(copy_32, uint32_t)
 COPY(copy_64, uint64_t)
 
-eval_kernel eval_select_kernel(eval_class c) {
-    return eval_class_size(c) == 1 ? select_8 : eval_class_size(c) == 4 ? select_32 : select_64;
+lang_eval_kernel lang_eval_select_kernel(lang_eval_class c) {
+    return lang_eval_class_size(c) == 1 ? select_8 : lang_eval_class_size(c) == 4 ? select_32 : select_64;
 }
 
-eval_kernel eval_copy_kernel(eval_class c) {
-    return eval_class_size(c) == 1 ? copy_8 : eval_class_size(c) == 4 ? copy_32 : copy_64;
+lang_eval_kernel lang_eval_copy_kernel(lang_eval_class c) {
+    return lang_eval_class_size(c) == 1 ? copy_8 : lang_eval_class_size(c) == 4 ? copy_32 : copy_64;
 }
 
 /* ---- wrapping narrow integers in place ---- */
 
 #define WRAP(name, T, expr)                                                                                            \
-    static void name(const eval_machine *m, const eval_ins *i, size_t n) {                                             \
-        T *d = EVAL_AT(m, T, i->d);                                                                                    \
+    static void name(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {                                   \
+        T *d = LANG_EVAL_AT(m, T, i->d);                                                                               \
         for (size_t j = 0; j < n; j++) {                                                                               \
             T x = d[j];                                                                                                \
             d[j] = (expr);                                                                                             \
@@ -574,7 +574,7 @@ WRAP(wrap_u4, int32_t, x & 0xf)
 WRAP(wrap_u2, int32_t, x & 0x3)
 WRAP(wrap_u32, int64_t, x &INT64_C(0xffffffff))
 
-eval_kernel eval_wrap_kernel(base_type t) {
+lang_eval_kernel lang_eval_wrap_kernel(base_type t) {
     switch (t) {
     case BASE_I16:
         return wrap_i16;
@@ -601,21 +601,21 @@ eval_kernel eval_wrap_kernel(base_type t) {
 
 /* ---- indices ---- */
 
-void eval_multiply_add(const eval_machine *m, const eval_ins *i, size_t n) {
-    int64_t *restrict d = EVAL_AT(m, int64_t, i->d);
-    const int64_t *a = EVAL_AT(m, int64_t, i->a), *b = EVAL_AT(m, int64_t, i->b);
-    size_t sa = (i->rows & EVAL_ROW_A) != 0, sb = (i->rows & EVAL_ROW_B) != 0;
+void lang_eval_multiply_add(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
+    int64_t *restrict d = LANG_EVAL_AT(m, int64_t, i->d);
+    const int64_t *a = LANG_EVAL_AT(m, int64_t, i->a), *b = LANG_EVAL_AT(m, int64_t, i->b);
+    size_t sa = (i->rows & LANG_EVAL_ROW_A) != 0, sb = (i->rows & LANG_EVAL_ROW_B) != 0;
     uint64_t k = U64(i->imm);
     for (size_t j = 0; j < n; j++) {
         d[j] = (int64_t)(U64(a[j * sa]) + U64(b[j * sb]) * k);
     }
 }
 
-void eval_inside(const eval_machine *m, const eval_ins *i, size_t n) {
-    uint8_t *restrict d = EVAL_AT(m, uint8_t, i->d);
-    const int64_t *a = EVAL_AT(m, int64_t, i->a);
-    const uint8_t *c = i->c != 0 ? EVAL_AT(m, uint8_t, i->c) : NULL;
-    size_t sa = (i->rows & EVAL_ROW_A) != 0, sc = (i->rows & EVAL_ROW_C) != 0;
+void lang_eval_inside(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
+    uint8_t *restrict d = LANG_EVAL_AT(m, uint8_t, i->d);
+    const int64_t *a = LANG_EVAL_AT(m, int64_t, i->a);
+    const uint8_t *c = i->c != 0 ? LANG_EVAL_AT(m, uint8_t, i->c) : NULL;
+    size_t sa = (i->rows & LANG_EVAL_ROW_A) != 0, sc = (i->rows & LANG_EVAL_ROW_C) != 0;
     uint64_t extent = U64(i->imm);
     for (size_t j = 0; j < n; j++) {
         uint8_t inside = U64(a[j * sa]) < extent;
@@ -623,30 +623,30 @@ void eval_inside(const eval_machine *m, const eval_ins *i, size_t n) {
     }
 }
 
-void eval_row_max(const eval_machine *m, const eval_ins *i, size_t n) {
-    const int64_t *a = EVAL_AT(m, int64_t, i->a);
+void lang_eval_row_max(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
+    const int64_t *a = LANG_EVAL_AT(m, int64_t, i->a);
     int64_t most = 0;
     for (size_t j = 0; j < n; j++) {
         most = a[j] > most ? a[j] : most;
     }
-    EVAL_AT(m, int64_t, i->d)[0] = most;
+    LANG_EVAL_AT(m, int64_t, i->d)[0] = most;
 }
 
 /* ---- reductions ---- */
 
 #define ACCUMULATE(name, T, expr)                                                                                      \
-    static void name(const eval_machine *m, const eval_ins *i, size_t n) {                                             \
-        T *restrict d = EVAL_AT(m, T, i->d);                                                                           \
-        const T *restrict a = EVAL_AT(m, T, i->a);                                                                     \
-        const uint8_t *restrict b = EVAL_AT(m, uint8_t, i->b);                                                         \
+    static void name(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {                                   \
+        T *restrict d = LANG_EVAL_AT(m, T, i->d);                                                                      \
+        const T *restrict a = LANG_EVAL_AT(m, T, i->a);                                                                \
+        const uint8_t *restrict b = LANG_EVAL_AT(m, uint8_t, i->b);                                                    \
         if (i->b != 0) {                                                                                               \
-            size_t s = (i->rows & EVAL_ROW_A) != 0;                                                                    \
+            size_t s = (i->rows & LANG_EVAL_ROW_A) != 0;                                                               \
             for (size_t j = 0; j < n; j++) {                                                                           \
                 T x = d[j], y = a[j * s];                                                                              \
                 T z = (expr);                                                                                          \
                 d[j] = b[j] != 0 ? z : x;                                                                              \
             }                                                                                                          \
-        } else if ((i->rows & EVAL_ROW_A) != 0) {                                                                      \
+        } else if ((i->rows & LANG_EVAL_ROW_A) != 0) {                                                                 \
             for (size_t j = 0; j < n; j++) {                                                                           \
                 T x = d[j], y = a[j];                                                                                  \
                 d[j] = (expr);                                                                                         \
@@ -659,13 +659,13 @@ void eval_row_max(const eval_machine *m, const eval_ins *i, size_t n) {
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
-    static void close_##name(const eval_machine *m, const eval_ins *i, size_t n) {                                     \
-        T *d = EVAL_AT(m, T, i->d);                                                                                    \
-        const T *a = EVAL_AT(m, T, i->a);                                                                              \
-        const uint8_t *b = EVAL_AT(m, uint8_t, i->b);                                                                  \
+    static void close_##name(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {                           \
+        T *d = LANG_EVAL_AT(m, T, i->d);                                                                               \
+        const T *a = LANG_EVAL_AT(m, T, i->a);                                                                         \
+        const uint8_t *b = LANG_EVAL_AT(m, uint8_t, i->b);                                                             \
         T x = d[0];                                                                                                    \
-        if (i->b != 0 || (i->rows & EVAL_ROW_A) == 0) {                                                                \
-            size_t s = (i->rows & EVAL_ROW_A) != 0;                                                                    \
+        if (i->b != 0 || (i->rows & LANG_EVAL_ROW_A) == 0) {                                                           \
+            size_t s = (i->rows & LANG_EVAL_ROW_A) != 0;                                                               \
             for (size_t j = 0; j < n; j++) {                                                                           \
                 T y = a[j * s];                                                                                        \
                 T z = (expr);                                                                                          \
@@ -710,51 +710,52 @@ static base_value combine(lang_reduction r, base_type t, base_value x, base_valu
 }
 
 /* Narrow floats: each step rounds to the type. imm: the reduction. */
-static void accumulate_general(const eval_machine *m, const eval_ins *i, size_t n) {
+static void accumulate_general(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
     for (size_t j = 0; j < n; j++) {
-        if (i->b == 0 || EVAL_AT(m, uint8_t, i->b)[j] != 0) {
-            base_value x = eval_get(m, i->d, (eval_class)i->cls, j);
-            base_value y = eval_get(m, i->a, (eval_class)i->cls, (i->rows & EVAL_ROW_A) != 0 ? j : 0);
-            eval_put(m, i->d, (eval_class)i->cls, j, combine((lang_reduction)i->imm, (base_type)i->type, x, y));
+        if (i->b == 0 || LANG_EVAL_AT(m, uint8_t, i->b)[j] != 0) {
+            base_value x = lang_eval_get(m, i->d, (lang_eval_class)i->cls, j);
+            base_value y = lang_eval_get(m, i->a, (lang_eval_class)i->cls, (i->rows & LANG_EVAL_ROW_A) != 0 ? j : 0);
+            lang_eval_put(m, i->d, (lang_eval_class)i->cls, j,
+                          combine((lang_reduction)i->imm, (base_type)i->type, x, y));
         }
     }
 }
 
-static void close_general(const eval_machine *m, const eval_ins *i, size_t n) {
-    base_value x = eval_get(m, i->d, (eval_class)i->cls, 0);
+static void close_general(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
+    base_value x = lang_eval_get(m, i->d, (lang_eval_class)i->cls, 0);
     for (size_t j = 0; j < n; j++) {
-        if (i->b == 0 || EVAL_AT(m, uint8_t, i->b)[j] != 0) {
-            base_value y = eval_get(m, i->a, (eval_class)i->cls, (i->rows & EVAL_ROW_A) != 0 ? j : 0);
+        if (i->b == 0 || LANG_EVAL_AT(m, uint8_t, i->b)[j] != 0) {
+            base_value y = lang_eval_get(m, i->a, (lang_eval_class)i->cls, (i->rows & LANG_EVAL_ROW_A) != 0 ? j : 0);
             x = combine((lang_reduction)i->imm, (base_type)i->type, x, y);
         }
     }
-    eval_put(m, i->d, (eval_class)i->cls, 0, x);
+    lang_eval_put(m, i->d, (lang_eval_class)i->cls, 0, x);
 }
 
 /* c: bool, a point was seen. */
-static void accumulate_first(const eval_machine *m, const eval_ins *i, size_t n) {
-    uint8_t *seen = EVAL_AT(m, uint8_t, i->c);
+static void accumulate_first(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
+    uint8_t *seen = LANG_EVAL_AT(m, uint8_t, i->c);
     for (size_t j = 0; j < n; j++) {
-        bool take = (i->b == 0 || EVAL_AT(m, uint8_t, i->b)[j] != 0) && (i->imm == LANG_LAST || seen[j] == 0);
+        bool take = (i->b == 0 || LANG_EVAL_AT(m, uint8_t, i->b)[j] != 0) && (i->imm == LANG_LAST || seen[j] == 0);
         if (take) {
-            base_value y = eval_get(m, i->a, (eval_class)i->cls, (i->rows & EVAL_ROW_A) != 0 ? j : 0);
-            eval_put(m, i->d, (eval_class)i->cls, j, y);
+            base_value y = lang_eval_get(m, i->a, (lang_eval_class)i->cls, (i->rows & LANG_EVAL_ROW_A) != 0 ? j : 0);
+            lang_eval_put(m, i->d, (lang_eval_class)i->cls, j, y);
             seen[j] = 1;
         }
     }
 }
 
-static void close_first(const eval_machine *m, const eval_ins *i, size_t n) {
-    uint8_t *seen = EVAL_AT(m, uint8_t, i->c);
+static void close_first(const lang_eval_machine *m, const lang_eval_ins *i, size_t n) {
+    uint8_t *seen = LANG_EVAL_AT(m, uint8_t, i->c);
     bool last = i->imm == LANG_LAST;
     if (!last && seen[0] != 0) {
         return;
     }
     for (size_t k = 0; k < n; k++) {
         size_t j = last ? n - 1 - k : k;
-        if (i->b == 0 || EVAL_AT(m, uint8_t, i->b)[j] != 0) {
-            base_value y = eval_get(m, i->a, (eval_class)i->cls, (i->rows & EVAL_ROW_A) != 0 ? j : 0);
-            eval_put(m, i->d, (eval_class)i->cls, 0, y);
+        if (i->b == 0 || LANG_EVAL_AT(m, uint8_t, i->b)[j] != 0) {
+            base_value y = lang_eval_get(m, i->a, (lang_eval_class)i->cls, (i->rows & LANG_EVAL_ROW_A) != 0 ? j : 0);
+            lang_eval_put(m, i->d, (lang_eval_class)i->cls, 0, y);
             seen[0] = 1;
             return;
         }
@@ -762,7 +763,7 @@ static void close_first(const eval_machine *m, const eval_ins *i, size_t n) {
 }
 
 typedef struct fold_pair {
-    eval_kernel accumulate, close;
+    lang_eval_kernel accumulate, close;
 } fold_pair;
 
 static fold_pair fold_kernels(lang_reduction r, base_type t) {
@@ -785,14 +786,14 @@ static fold_pair fold_kernels(lang_reduction r, base_type t) {
         {PAIR(rmax_i32), PAIR(rmax_i64), PAIR(rmax_f32), PAIR(rmax_f64), PAIR(rmax_b8)},
         {PAIR(rmin_i32), PAIR(rmin_i64), PAIR(rmin_f32), PAIR(rmin_f64), PAIR(rmin_b8)},
     };
-    return table[r][eval_class_of(t)];
+    return table[r][lang_eval_class_of(t)];
 #undef PAIR
 }
 
-eval_kernel eval_accumulate_kernel(lang_reduction r, base_type t) {
+lang_eval_kernel lang_eval_accumulate_kernel(lang_reduction r, base_type t) {
     return fold_kernels(r, t).accumulate;
 }
 
-eval_kernel eval_close_kernel(lang_reduction r, base_type t) {
+lang_eval_kernel lang_eval_close_kernel(lang_reduction r, base_type t) {
     return fold_kernels(r, t).close;
 }

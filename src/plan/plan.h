@@ -69,9 +69,9 @@ typedef struct plan_kernel {
     const ir_node *node; /* the first of its nodes */
     size_t id_count;
     const uint32_t *ids;         /* operator ids in the input file, of all nodes it stands for */
-    const char *op;              /* Burin's word, fused ones joined with + */
+    const char *op;              /* Burin's word */
     const lang_program *raw;     /* as instantiated: what the check evaluates */
-    const lang_program *program; /* linked, folded, simplified, inlined: what is emitted */
+    const lang_program *program; /* folded, simplified, small stages substituted: what is emitted */
     /* program tensor -> plan tensor (IR_NONE: constants that plan did not place, absent inputs) */
     uint32_t *tensor;
     plan_schedule *schedules; /* one for each stage of program */
@@ -121,7 +121,7 @@ typedef struct plan_options {
     const char *prefix;
     const char *const *goals; /* language goals: "litert" */
     size_t goal_count;
-    unsigned opt_level; /* 0: nests as defined; 1: forms by role; 2: as 1, more unrolling and specialising */
+    unsigned opt_level; /* 0: nests as defined; 1: forms by role; 2: as 1 so far */
 } plan_options;
 
 /* Builds the plan of the model's entry graph. Errors: unsupported operators (all listed), shapes that are not known. */

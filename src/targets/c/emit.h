@@ -234,6 +234,10 @@ const char *c_helper_dot(c_unit *u, uint32_t mr, uint32_t nr);
 const char *c_helper_mac(c_unit *u, uint32_t nr);
 
 /* ---- files (emit_module.c, emit_test.c) ---- */
+/* Appends the formatted text with every `$` replaced by the prefix. */
+void c_put(c_module *m, base_text *t, const char *format, ...);
+uint64_t c_elements(const ir_shape *s); /* of a planned tensor: the product cannot overflow */
+const plan_tensor *c_io(const c_module *m, bool is_input, size_t i);
 void c_put_header(base_text *out, c_module *m);
 void c_put_interface(base_text *out, c_module *m);
 void c_put_test(base_text *out, c_module *m);

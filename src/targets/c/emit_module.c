@@ -14,12 +14,24 @@ static bool is_single(const c_module *m) {
     return strcmp(m->options->layout, "single") == 0;
 }
 
-static void put(c_module *m, base_text *t, const char *format, ...) {
+void c_put(c_module *m, base_text *t, const char *format, ...) {
     va_list list;
     va_start(list, format);
     char *text = base_vprintf(m->arena, format, list);
     va_end(list);
     c_put_prefixed(t, m->prefix, text);
+}
+
+uint64_t c_elements(const ir_shape *s) {
+    uint64_t n = 1;
+    for (uint32_t k = 0; k < s->rank; k++) {
+        n *= (uint64_t)s->dim[k];
+    }
+    return n;
+}
+
+const plan_tensor *c_io(const c_module *m, bool is_input, size_t i) {
+    return &m->plan->tensors.at[is_input ? m->plan->inputs.at[i] : m->plan->outputs.at[i]];
 }
 
 /* A C string literal of any bytes. */
@@ -33,18 +45,6 @@ static void put_string(base_text *t, const char *s) {
         }
     }
     base_puts(t, "\"");
-}
-
-static uint64_t elements_of(const ir_shape *s) {
-    uint64_t n = 1;
-    for (uint32_t k = 0; k < s->rank; k++) {
-        n *= (uint64_t)s->dim[k];
-    }
-    return n;
-}
-
-static const plan_tensor *io(const c_module *m, bool is_input, size_t i) {
-    return &m->plan->tensors.at[is_input ? m->plan->inputs.at[i] : m->plan->outputs.at[i]];
 }
 
 static bool has_helper_pair(const plan_tensor *t) {
@@ -74,11 +74,11 @@ static uint64_t weights_bytes(const c_module *m) {
 static void put_io_macros(c_module *m, base_text *t, bool is_input) {
     size_t n = is_input ? m->plan->inputs.n : m->plan->outputs.n;
     const char *word = is_input ? "INPUT" : "OUTPUT";
-    put(m, t, "#define $_%s_COUNT %zu\n", word, n);
+    c_put(m, t, "#define $_%s_COUNT %zu\n", word, n);
     for (size_t i = 0; i < n; i++) {
-        const plan_tensor *x = io(m, is_input, i);
-        put(m, t, "#define $_%s_%zu_ELEMENTS %" PRIu64 "\n#define $_%s_%zu_BYTES %" PRIu64 "\n", word, i,
-            elements_of(&x->shape), word, i, x->bytes);
+        const plan_tensor *x = c_io(m, is_input, i);
+        c_put(m, t, "#define $_%s_%zu_ELEMENTS %" PRIu64 "\n#define $_%s_%zu_BYTES %" PRIu64 "\n", word, i,
+              c_elements(&x->shape), word, i, x->bytes);
     }
 }
 
@@ -136,15 +136,15 @@ static const char interface_functions[] =
 
 static void put_quantise_declarations(c_module *m, base_text *t) {
     for (size_t i = 0; i < m->plan->inputs.n; i++) {
-        if (has_helper_pair(io(m, true, i))) {
-            put(m, t, "void $_quantize_input_%zu(const float *real, %s *q, size_t n);\n", i,
-                c_storage_type(io(m, true, i)->type));
+        if (has_helper_pair(c_io(m, true, i))) {
+            c_put(m, t, "void $_quantize_input_%zu(const float *real, %s *q, size_t n);\n", i,
+                  c_storage_type(c_io(m, true, i)->type));
         }
     }
     for (size_t i = 0; i < m->plan->outputs.n; i++) {
-        if (has_helper_pair(io(m, false, i))) {
-            put(m, t, "void $_dequantize_output_%zu(const %s *q, float *real, size_t n);\n", i,
-                c_storage_type(io(m, false, i)->type));
+        if (has_helper_pair(c_io(m, false, i))) {
+            c_put(m, t, "void $_dequantize_output_%zu(const %s *q, float *real, size_t n);\n", i,
+                  c_storage_type(c_io(m, false, i)->type));
         }
     }
 }
@@ -156,38 +156,38 @@ static void put_types(c_module *m, base_text *t) {
 #undef TYPE_NAME
     };
     base_puts(t, "typedef enum ");
-    put(m, t, "$_type {\n");
+    c_put(m, t, "$_type {\n");
     for (int k = 1; k < BASE_TYPE_COUNT; k++) {
-        put(m, t, "    $_%s = %d%s\n", names[k], k, k + 1 < BASE_TYPE_COUNT ? "," : "");
+        c_put(m, t, "    $_%s = %d%s\n", names[k], k, k + 1 < BASE_TYPE_COUNT ? "," : "");
     }
-    put(m, t, "} $_type;\n\n");
+    c_put(m, t, "} $_type;\n\n");
 }
 
 void c_put_header(base_text *t, c_module *m) {
     base_puts(t, head);
-    put(m, t,
-        "#ifndef $_MODULE_H\n#define $_MODULE_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef "
-        "__cplusplus\nextern \"C\" {\n#endif\n\n");
-    put(m, t, "#define $_ARENA_BYTES %" PRIu64 "\n#define $_ARENA_ALIGNMENT 16\n#define $_STATE_BYTES %" PRIu64 "\n",
-        arena_bytes(m), m->plan->state_bytes);
-    put(m, t, "#define $_WEIGHTS_BYTES %" PRIu64 "\n#define $_WEIGHTS_HASH UINT64_C(0x%016" PRIx64 ")\n",
-        m->blob.n > 0 ? (uint64_t)m->blob.n : weights_bytes(m), m->blob_hash);
-    put(m, t, "#define $_STEP_COUNT %zu\n", m->plan->kernels.n);
+    c_put(m, t,
+          "#ifndef $_MODULE_H\n#define $_MODULE_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef "
+          "__cplusplus\nextern \"C\" {\n#endif\n\n");
+    c_put(m, t, "#define $_ARENA_BYTES %" PRIu64 "\n#define $_ARENA_ALIGNMENT 16\n#define $_STATE_BYTES %" PRIu64 "\n",
+          arena_bytes(m), m->plan->state_bytes);
+    c_put(m, t, "#define $_WEIGHTS_BYTES %" PRIu64 "\n#define $_WEIGHTS_HASH UINT64_C(0x%016" PRIx64 ")\n",
+          m->blob.n > 0 ? (uint64_t)m->blob.n : weights_bytes(m), m->blob_hash);
+    c_put(m, t, "#define $_STEP_COUNT %zu\n", m->plan->kernels.n);
     put_io_macros(m, t, true);
     put_io_macros(m, t, false);
     base_puts(t, "\n");
-    put(m, t, "%s", interface_types);
+    c_put(m, t, "%s", interface_types);
     put_types(m, t);
-    put(m, t, "%s", interface_model);
+    c_put(m, t, "%s", interface_model);
     if (m->options->weights_blob) {
-        put(m, t,
-            "/* blob: the contents of $_weights.bin, aligned to 16, kept while the model is used. */\n"
-            "$_status $_init_weights($_model *model, void *arena, size_t bytes, const void *blob, size_t "
-            "blob_bytes);\n");
+        c_put(m, t,
+              "/* blob: the contents of $_weights.bin, aligned to 16, kept while the model is used. */\n"
+              "$_status $_init_weights($_model *model, void *arena, size_t bytes, const void *blob, size_t "
+              "blob_bytes);\n");
     } else {
-        put(m, t, "$_status $_init($_model *model, void *arena, size_t bytes);\n");
+        c_put(m, t, "$_status $_init($_model *model, void *arena, size_t bytes);\n");
     }
-    put(m, t, "%s", interface_functions);
+    c_put(m, t, "%s", interface_functions);
     put_quantise_declarations(m, t);
     base_puts(t, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
@@ -197,7 +197,8 @@ void c_put_header(base_text *t, c_module *m) {
 /* What every source needs: macros, then the helpers. */
 static void put_common(c_module *m, base_text *t) {
     base_puts(t, "#include <math.h>\n#include <string.h>\n\n");
-    put(m, t,
+    c_put(
+        m, t,
         "#if defined(__cplusplus)\n#if defined(__GNUC__)\n#define $_RESTRICT __restrict__\n#else\n#define "
         "$_RESTRICT\n#endif\n#else\n"
         "#define $_RESTRICT restrict\n#endif\n"
@@ -215,7 +216,7 @@ static const char *function_head(c_module *m, const char *text, const char *name
         if (*text == C_NAME_MARK) {
             base_puts(&t, name);
         } else if (*text == '\2') {
-            put(m, &t, "$_RESTRICT");
+            c_put(m, &t, "$_RESTRICT");
         } else {
             base_putn(&t, text, 1);
         }
@@ -298,7 +299,7 @@ static void put_functions(c_module *m, base_text *t) {
 
 static void put_internal(c_module *m, base_text *t) {
     base_puts(t, head);
-    put(m, t, "#ifndef $_INTERNAL_H\n#define $_INTERNAL_H\n\n#include \"$.h\"\n\n");
+    c_put(m, t, "#ifndef $_INTERNAL_H\n#define $_INTERNAL_H\n\n#include \"$.h\"\n\n");
     put_common(m, t);
     base_puts(t, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
     for (uint32_t k = 0; k < m->functions.n; k++) {
@@ -329,16 +330,16 @@ const char *c_pointer_text(c_module *m, const plan_kernel *kernel, const c_argum
 
 static void put_task(c_module *m, base_text *t, uint32_t k) {
     const c_function *f = &m->functions.at[k];
-    put(m, t, "typedef struct $_k%" PRIu32 "_task {\n", k);
+    c_put(m, t, "typedef struct $_k%" PRIu32 "_task {\n", k);
     for (size_t i = 0; i < f->argument_count; i++) {
-        put(m, t, "    %s%s *p%zu;\n", f->arguments[i].written ? "" : "const ", c_storage_type(f->arguments[i].type),
-            i);
+        c_put(m, t, "    %s%s *p%zu;\n", f->arguments[i].written ? "" : "const ", c_storage_type(f->arguments[i].type),
+              i);
     }
-    put(m, t,
-        "%s} $_k%" PRIu32 "_task;\n\nstatic void $_k%" PRIu32 "_body(void *task, uint32_t begin, uint32_t end) {\n",
-        f->can_fail ? "    volatile uint32_t failed;\n" : "", k, k);
-    put(m, t, "    $_k%" PRIu32 "_task *x = ($_k%" PRIu32 "_task *)task;\n    ", k, k);
-    put(m, t, "%s$_k%" PRIu32 "(", f->can_fail ? "if (" : "", k);
+    c_put(m, t,
+          "%s} $_k%" PRIu32 "_task;\n\nstatic void $_k%" PRIu32 "_body(void *task, uint32_t begin, uint32_t end) {\n",
+          f->can_fail ? "    volatile uint32_t failed;\n" : "", k, k);
+    c_put(m, t, "    $_k%" PRIu32 "_task *x = ($_k%" PRIu32 "_task *)task;\n    ", k, k);
+    c_put(m, t, "%s$_k%" PRIu32 "(", f->can_fail ? "if (" : "", k);
     for (size_t i = 0; i < f->argument_count; i++) {
         base_put(t, "x->p%zu, ", i);
     }
@@ -353,26 +354,26 @@ static void put_call(c_module *m, base_text *t, const plan_kernel *kernel, const
     }
     const char *list = arguments.n > 0 ? arguments.at : "";
     if (f->split != 0) {
-        put(m, t, "        if (model->parallel_for != NULL) {\n            $_k%" PRIu32 "_task task;\n",
-            call->function);
+        c_put(m, t, "        if (model->parallel_for != NULL) {\n            $_k%" PRIu32 "_task task;\n",
+              call->function);
         for (size_t i = 0; i < call->argument_count; i++) {
             base_put(t, "            task.p%zu = %s;\n", i, c_pointer_text(m, kernel, &call->arguments[i]));
         }
-        put(m, t,
-            "%s            model->parallel_for(model->parallel_user, $_k%" PRIu32 "_body, &task, %" PRIu32 "u);\n",
-            f->can_fail ? "            task.failed = 0u;\n" : "", call->function, f->split);
+        c_put(m, t,
+              "%s            model->parallel_for(model->parallel_user, $_k%" PRIu32 "_body, &task, %" PRIu32 "u);\n",
+              f->can_fail ? "            task.failed = 0u;\n" : "", call->function, f->split);
         if (f->can_fail) {
-            put(m, t, "            if (task.failed != 0u) {\n                return $_ERROR_INDEX;\n            }\n");
+            c_put(m, t, "            if (task.failed != 0u) {\n                return $_ERROR_INDEX;\n            }\n");
         }
         base_puts(t, "        } else {\n    ");
         list = base_printf(m->arena, "%s%s0u, %" PRIu32 "u", list, list[0] ? ", " : "", f->split);
     }
     const char *pad = f->split != 0 ? "    " : "";
     if (f->can_fail) {
-        put(m, t, "        if ($_k%" PRIu32 "(%s) != 0u) {\n%s            return $_ERROR_INDEX;\n%s        }\n",
-            call->function, list, pad, pad);
+        c_put(m, t, "        if ($_k%" PRIu32 "(%s) != 0u) {\n%s            return $_ERROR_INDEX;\n%s        }\n",
+              call->function, list, pad, pad);
     } else {
-        put(m, t, "        $_k%" PRIu32 "(%s);\n", call->function, list);
+        c_put(m, t, "        $_k%" PRIu32 "(%s);\n", call->function, list);
     }
     if (f->split != 0) {
         base_puts(t, "        }\n");
@@ -385,7 +386,7 @@ static void put_steps(c_module *m, base_text *t) {
             put_task(m, t, k);
         }
     }
-    put(m, t, "static const uint32_t $_operator_ids[%zu] = {", m->plan->kernels.n == 0 ? 1 : m->plan->kernels.n);
+    c_put(m, t, "static const uint32_t $_operator_ids[%zu] = {", m->plan->kernels.n == 0 ? 1 : m->plan->kernels.n);
     for (size_t k = 0; k < m->plan->kernels.n; k++) {
         const plan_kernel *kernel = &m->plan->kernels.at[k];
         base_put(t, "%s%" PRIu32 "u",
@@ -395,28 +396,28 @@ static void put_steps(c_module *m, base_text *t) {
                  kernel->id_count > 0 ? kernel->ids[0] : UINT32_MAX);
     }
     base_puts(t, m->plan->kernels.n == 0 ? "0u};\n\n" : "};\n\n");
-    put(m, t,
-        "static $_status $_do_step($_model *model, uint32_t step) {\n    uint8_t *arena = model->arena;\n    "
-        "(void)arena;\n    switch (step) {\n");
+    c_put(m, t,
+          "static $_status $_do_step($_model *model, uint32_t step) {\n    uint8_t *arena = model->arena;\n    "
+          "(void)arena;\n    switch (step) {\n");
     for (uint32_t k = 0; k < m->plan->kernels.n; k++) {
         const plan_kernel *kernel = &m->plan->kernels.at[k];
-        put(m, t, "    case %" PRIu32 "u: /* %s */\n", k, kernel->op);
+        c_put(m, t, "    case %" PRIu32 "u: /* %s */\n", k, kernel->op);
         for (size_t i = 0; i < m->calls[k].list.n; i++) {
             put_call(m, t, kernel, &m->calls[k].list.at[i]);
         }
         base_puts(t, "        break;\n");
     }
-    put(m, t, "    default:\n        break;\n    }\n    return $_OK;\n}\n\n");
+    c_put(m, t, "    default:\n        break;\n    }\n    return $_OK;\n}\n\n");
 }
 
 static void put_quant(c_module *m, base_text *t, bool is_input, size_t i) {
-    const plan_tensor *x = io(m, is_input, i);
+    const plan_tensor *x = c_io(m, is_input, i);
     if (x->quant.n <= 1) {
         return;
     }
-    put(m, t, "static const float $_%s_scales_%zu[] = {\n", is_input ? "input" : "output", i);
+    c_put(m, t, "static const float $_%s_scales_%zu[] = {\n", is_input ? "input" : "output", i);
     c_data_put_values(t, BASE_F32, x->quant.scale, x->quant.n);
-    put(m, t, "};\nstatic const int32_t $_%s_zeros_%zu[] = {", is_input ? "input" : "output", i);
+    c_put(m, t, "};\nstatic const int32_t $_%s_zeros_%zu[] = {", is_input ? "input" : "output", i);
     for (uint32_t k = 0; k < x->quant.n; k++) {
         base_put(t, "%s%lld", k == 0 ? "" : ", ", (long long)(x->quant.zero != NULL ? x->quant.zero[k] : 0));
     }
@@ -427,8 +428,8 @@ static void put_info(c_module *m, base_text *t, bool is_input) {
     size_t n = is_input ? m->plan->inputs.n : m->plan->outputs.n;
     const char *word = is_input ? "input" : "output";
     for (size_t i = 0; i < n; i++) {
-        const plan_tensor *x = io(m, is_input, i);
-        put(m, t, "static const int32_t $_%s_dims_%zu[] = {", word, i);
+        const plan_tensor *x = c_io(m, is_input, i);
+        c_put(m, t, "static const int32_t $_%s_dims_%zu[] = {", word, i);
         for (uint32_t k = 0; k < x->shape.rank; k++) {
             base_put(t, "%s%lld", k == 0 ? "" : ", ", (long long)x->shape.dim[k]);
         }
@@ -436,10 +437,10 @@ static void put_info(c_module *m, base_text *t, bool is_input) {
         put_quant(m, t, is_input, i);
     }
     if (n > 0) {
-        put(m, t, "static const $_tensor $_%s_infos[] = {\n", word);
+        c_put(m, t, "static const $_tensor $_%s_infos[] = {\n", word);
     }
     for (size_t i = 0; i < n; i++) {
-        const plan_tensor *x = io(m, is_input, i);
+        const plan_tensor *x = c_io(m, is_input, i);
         static const char *const names[BASE_TYPE_COUNT] = {"NONE",
 #define TYPE_NAME(E, name, bits, kind) #E,
                                                            BASE_TYPES(TYPE_NAME)
@@ -448,21 +449,21 @@ static void put_info(c_module *m, base_text *t, bool is_input) {
         bool one = x->quant.n == 1;
         base_puts(t, "    {");
         put_string(t, x->name);
-        put(m, t, ", $_%s, %" PRIu32 "u, $_%s_dims_%zu, %" PRIu64 "u, %" PRIu64 "u, %s, %lld, ", names[x->type],
-            x->shape.rank, word, i, elements_of(&x->shape), x->bytes,
-            c_constant(m->arena, BASE_F32, (base_value){.f = one ? (double)x->quant.scale[0] : 0.0}),
-            (long long)(one && x->quant.zero != NULL ? x->quant.zero[0] : 0));
+        c_put(m, t, ", $_%s, %" PRIu32 "u, $_%s_dims_%zu, %" PRIu64 "u, %" PRIu64 "u, %s, %lld, ", names[x->type],
+              x->shape.rank, word, i, c_elements(&x->shape), x->bytes,
+              c_constant(m->arena, BASE_F32, (base_value){.f = one ? (double)x->quant.scale[0] : 0.0}),
+              (long long)(one && x->quant.zero != NULL ? x->quant.zero[0] : 0));
         if (x->quant.n > 1) {
-            put(m, t, "%" PRIu32 "u, %" PRId32 ", $_%s_scales_%zu, $_%s_zeros_%zu},\n", x->quant.n, x->quant.axis, word,
-                i, word, i);
+            c_put(m, t, "%" PRIu32 "u, %" PRId32 ", $_%s_scales_%zu, $_%s_zeros_%zu},\n", x->quant.n, x->quant.axis,
+                  word, i, word, i);
         } else {
             base_puts(t, "0u, 0, NULL, NULL},\n");
         }
     }
     base_puts(t, n > 0 ? "};\n\n" : "");
-    put(m, t, "const $_tensor *$_%s_info(size_t i) {\n", word);
-    put(m, t, n > 0 ? "    return i < %zu ? &$_%s_infos[i] : NULL;\n}\n\n" : "    (void)i;\n    return NULL;\n}\n\n", n,
-        word);
+    c_put(m, t, "const $_tensor *$_%s_info(size_t i) {\n", word);
+    c_put(m, t, n > 0 ? "    return i < %zu ? &$_%s_infos[i] : NULL;\n}\n\n" : "    (void)i;\n    return NULL;\n}\n\n",
+          n, word);
 }
 
 static const char interface_text[] =
@@ -512,87 +513,87 @@ static const char interface_run[] =
 
 static void put_state(c_module *m, base_text *t) {
     bool has = m->plan->state_bytes > 0;
-    put(m, t,
-        "$_status $_reset($_model *model) {\n    if (model == NULL || model->arena == NULL) {\n        return "
-        "$_ERROR_NULL;\n    }\n    model->next = 0;\n");
+    c_put(m, t,
+          "$_status $_reset($_model *model) {\n    if (model == NULL || model->arena == NULL) {\n        return "
+          "$_ERROR_NULL;\n    }\n    model->next = 0;\n");
     if (has) {
-        put(m, t, "    memset(model->arena + %" PRIu64 ", 0, $_STATE_BYTES);\n", state_offset(m));
+        c_put(m, t, "    memset(model->arena + %" PRIu64 ", 0, $_STATE_BYTES);\n", state_offset(m));
         for (size_t k = 0; k < m->plan->tensors.n; k++) {
             const plan_tensor *x = &m->plan->tensors.at[k];
             if (x->role == PLAN_STATE && x->root == k && x->data != NULL && x->bytes > 0) {
-                c_argument a = {.tensor = IR_NONE,
-                                .data = c_data_add(m, x->type, x->data, elements_of(&x->shape)),
-                                .type = x->type};
-                put(m, t, "    memcpy(model->arena + %" PRIu64 ", %s, %" PRIu64 ");\n", state_offset(m) + x->offset,
-                    c_pointer_text(m, NULL, &a), x->bytes);
+                c_argument a = {
+                    .tensor = IR_NONE, .data = c_data_add(m, x->type, x->data, c_elements(&x->shape)), .type = x->type};
+                c_put(m, t, "    memcpy(model->arena + %" PRIu64 ", %s, %" PRIu64 ");\n", state_offset(m) + x->offset,
+                      c_pointer_text(m, NULL, &a), x->bytes);
             }
         }
     }
-    put(m, t, "    return $_OK;\n}\n\n");
+    c_put(m, t, "    return $_OK;\n}\n\n");
     for (int save = 1; save >= 0; save--) {
-        put(m, t,
-            save ? "$_status $_state_save(const $_model *model, void *state, size_t bytes) {\n"
-                 : "$_status $_state_restore($_model *model, const void *state, size_t bytes) {\n");
-        put(m, t, "    if (model == NULL || model->arena == NULL%s) {\n        return $_ERROR_NULL;\n    }\n",
-            has ? " || state == NULL" : "");
-        put(m, t, "    if (bytes != $_STATE_BYTES) {\n        return $_ERROR_STATE;\n    }\n");
+        c_put(m, t,
+              save ? "$_status $_state_save(const $_model *model, void *state, size_t bytes) {\n"
+                   : "$_status $_state_restore($_model *model, const void *state, size_t bytes) {\n");
+        c_put(m, t, "    if (model == NULL || model->arena == NULL%s) {\n        return $_ERROR_NULL;\n    }\n",
+              has ? " || state == NULL" : "");
+        c_put(m, t, "    if (bytes != $_STATE_BYTES) {\n        return $_ERROR_STATE;\n    }\n");
         if (has) {
             const char *at = base_printf(m->arena, "model->arena + %" PRIu64, state_offset(m));
-            put(m, t, "    memcpy(%s, %s, bytes);\n", save ? "state" : at, save ? at : "state");
+            c_put(m, t, "    memcpy(%s, %s, bytes);\n", save ? "state" : at, save ? at : "state");
         } else {
             base_puts(t, "    (void)state;\n");
         }
-        put(m, t, "    return $_OK;\n}\n\n");
+        c_put(m, t, "    return $_OK;\n}\n\n");
     }
 }
 
 static void put_init(c_module *m, base_text *t) {
     bool blob = m->options->weights_blob;
     if (blob) {
-        put(m, t,
-            "static uint64_t $_hash(const uint8_t *bytes, size_t n) { /* FNV-1a */\n    uint64_t h = "
-            "UINT64_C(14695981039346656037);\n    size_t i;\n"
-            "    for (i = 0; i < n; i++) {\n        h = (h ^ bytes[i]) * UINT64_C(1099511628211);\n    }\n    return "
-            "h;\n}\n\n"
-            "$_status $_init_weights($_model *model, void *arena, size_t bytes, const void *blob, size_t blob_bytes) "
-            "{\n");
+        c_put(m, t,
+              "static uint64_t $_hash(const uint8_t *bytes, size_t n) { /* FNV-1a */\n    uint64_t h = "
+              "UINT64_C(14695981039346656037);\n    size_t i;\n"
+              "    for (i = 0; i < n; i++) {\n        h = (h ^ bytes[i]) * UINT64_C(1099511628211);\n    }\n    return "
+              "h;\n}\n\n"
+              "$_status $_init_weights($_model *model, void *arena, size_t bytes, const void *blob, size_t blob_bytes) "
+              "{\n");
     } else {
-        put(m, t, "$_status $_init($_model *model, void *arena, size_t bytes) {\n");
+        c_put(m, t, "$_status $_init($_model *model, void *arena, size_t bytes) {\n");
     }
-    put(m, t,
+    c_put(
+        m, t,
         "    if (model == NULL || arena == NULL%s) {\n        return $_ERROR_NULL;\n    }\n    memset(model, 0, sizeof "
         "*model);\n",
         blob ? " || blob == NULL" : "");
     if (arena_bytes(m) > 0) {
-        put(m, t, "    if (bytes < $_ARENA_BYTES) {\n        return $_ERROR_ARENA_BYTES;\n    }\n");
+        c_put(m, t, "    if (bytes < $_ARENA_BYTES) {\n        return $_ERROR_ARENA_BYTES;\n    }\n");
     } else {
         base_puts(t, "    (void)bytes;\n");
     }
-    put(m, t,
-        "    if ((uintptr_t)arena %% $_ARENA_ALIGNMENT != 0) {\n        return $_ERROR_ARENA_ALIGNMENT;\n    }\n");
+    c_put(m, t,
+          "    if ((uintptr_t)arena %% $_ARENA_ALIGNMENT != 0) {\n        return $_ERROR_ARENA_ALIGNMENT;\n    }\n");
     if (blob) {
-        put(m, t,
-            "    if (blob_bytes != $_WEIGHTS_BYTES || (uintptr_t)blob %% 16 != 0 || $_hash((const uint8_t *)blob, "
-            "blob_bytes) != $_WEIGHTS_HASH) {\n"
-            "        return $_ERROR_WEIGHTS;\n    }\n    model->weights = (const uint8_t *)blob;\n");
+        c_put(m, t,
+              "    if (blob_bytes != $_WEIGHTS_BYTES || (uintptr_t)blob %% 16 != 0 || $_hash((const uint8_t *)blob, "
+              "blob_bytes) != $_WEIGHTS_HASH) {\n"
+              "        return $_ERROR_WEIGHTS;\n    }\n    model->weights = (const uint8_t *)blob;\n");
     }
-    put(m, t, "    model->arena = (uint8_t *)arena;\n    return $_reset(model);\n}\n\n");
+    c_put(m, t, "    model->arena = (uint8_t *)arena;\n    return $_reset(model);\n}\n\n");
 }
 
 static void put_io(c_module *m, base_text *t) {
     plan_kernel none = {0};
     for (int is_input = 1; is_input >= 0; is_input--) {
         size_t n = is_input ? m->plan->inputs.n : m->plan->outputs.n;
-        put(m, t,
-            is_input ? "void *$_input($_model *model, size_t i) {\n"
-                     : "const void *$_output(const $_model *model, size_t i) {\n");
+        c_put(m, t,
+              is_input ? "void *$_input($_model *model, size_t i) {\n"
+                       : "const void *$_output(const $_model *model, size_t i) {\n");
         base_puts(t,
                   "    if (model == NULL || model->arena == NULL) {\n        return NULL;\n    }\n    switch (i) {\n");
         for (size_t i = 0; i < n; i++) {
-            const plan_tensor *x = io(m, is_input, i), *root = &m->plan->tensors.at[x->root];
+            const plan_tensor *x = c_io(m, is_input, i), *root = &m->plan->tensors.at[x->root];
             if (root->role == PLAN_CONSTANT && !is_input) {
                 c_argument a = {.tensor = IR_NONE,
-                                .data = c_data_add(m, root->type, root->data, elements_of(&root->shape)),
+                                .data = c_data_add(m, root->type, root->data, c_elements(&root->shape)),
                                 .type = root->type};
                 base_put(t, "    case %zu:\n        return %s;\n", i, c_pointer_text(m, &none, &a));
                 continue;
@@ -606,7 +607,7 @@ static void put_io(c_module *m, base_text *t) {
 
 static void put_quantise(c_module *m, base_text *t) {
     for (size_t i = 0; i < m->plan->inputs.n; i++) {
-        const plan_tensor *x = io(m, true, i);
+        const plan_tensor *x = c_io(m, true, i);
         int64_t lo, zero = x->quant.zero != NULL && x->quant.n > 0 ? x->quant.zero[0] : 0;
         uint64_t hi;
         if (!has_helper_pair(x)) {
@@ -615,28 +616,30 @@ static void put_quantise(c_module *m, base_text *t) {
         base_type_range(x->type, &lo, &hi);
         const char *c = c_storage_type(x->type),
                    *scale = c_constant(m->arena, BASE_F32, (base_value){.f = (double)x->quant.scale[0]});
-        put(m, t,
-            "void $_quantize_input_%zu(const float *real, %s *q, size_t n) {\n    size_t i;\n    for (i = 0; i < n; "
-            "i++) {\n",
-            i, c);
-        put(m, t, "        double v = (double)roundf(real[i] / %s) + %lld.0;\n", scale, (long long)zero);
-        put(m, t, "        q[i] = (%s)(v != v ? %lld.0 : v < %lld.0 ? %lld.0 : v > %llu.0 ? %llu.0 : v);\n    }\n}\n\n",
-            c, (long long)zero, (long long)lo, (long long)lo, (unsigned long long)hi, (unsigned long long)hi);
+        c_put(m, t,
+              "void $_quantize_input_%zu(const float *real, %s *q, size_t n) {\n    size_t i;\n    for (i = 0; i < n; "
+              "i++) {\n",
+              i, c);
+        c_put(m, t, "        double v = (double)roundf(real[i] / %s) + %lld.0;\n", scale, (long long)zero);
+        c_put(m, t,
+              "        q[i] = (%s)(v != v ? %lld.0 : v < %lld.0 ? %lld.0 : v > %llu.0 ? %llu.0 : v);\n    }\n}\n\n", c,
+              (long long)zero, (long long)lo, (long long)lo, (unsigned long long)hi, (unsigned long long)hi);
     }
     for (size_t i = 0; i < m->plan->outputs.n; i++) {
-        const plan_tensor *x = io(m, false, i);
+        const plan_tensor *x = c_io(m, false, i);
         if (!has_helper_pair(x)) {
             continue;
         }
         int64_t zero = x->quant.zero != NULL ? x->quant.zero[0] : 0;
         const char *c = c_storage_type(x->type),
                    *scale = c_constant(m->arena, BASE_F32, (base_value){.f = (double)x->quant.scale[0]});
-        put(m, t,
+        c_put(
+            m, t,
             "void $_dequantize_output_%zu(const %s *q, float *real, size_t n) {\n    size_t i;\n    for (i = 0; i < n; "
             "i++) {\n",
             i, c);
-        put(m, t, "        real[i] = (float)((double)%s * ((double)q[i] - %lld.0));\n    }\n}\n\n", scale,
-            (long long)zero);
+        c_put(m, t, "        real[i] = (float)((double)%s * ((double)q[i] - %lld.0));\n    }\n}\n\n", scale,
+              (long long)zero);
     }
 }
 
@@ -644,11 +647,11 @@ void c_put_interface(base_text *t, c_module *m) {
     put_steps(m, t);
     put_info(m, t, true);
     put_info(m, t, false);
-    put(m, t, "%s", interface_text);
+    c_put(m, t, "%s", interface_text);
     put_state(m, t);
     put_init(m, t);
     put_io(m, t);
-    put(m, t, "%s", interface_run);
+    c_put(m, t, "%s", interface_run);
     put_quantise(m, t);
 }
 
@@ -697,14 +700,14 @@ void c_module_files(c_module *m, target_files *out) {
         c_data_put(&data, m);
     }
     if (is_single(m)) {
-        put(m, &source, "#include \"$.h\"\n\n");
+        c_put(m, &source, "#include \"$.h\"\n\n");
         put_common(m, &source);
         base_putn(&source, data.at, data.n);
         put_functions(m, &source);
     } else {
-        put(m, &source, "#include \"$_internal.h\"\n\n");
+        c_put(m, &source, "#include \"$_internal.h\"\n\n");
         base_puts(&kernels, head);
-        put(m, &kernels, "#include \"$_internal.h\"\n\n");
+        c_put(m, &kernels, "#include \"$_internal.h\"\n\n");
         put_functions(m, &kernels);
         put_internal(m, &internal);
         add_file(m, out, "_internal.h", &internal);
@@ -717,7 +720,7 @@ void c_module_files(c_module *m, target_files *out) {
     } else if (!is_single(m)) {
         base_text weights = {.arena = m->arena};
         base_puts(&weights, head);
-        put(m, &weights, "#include \"$_internal.h\"\n\n");
+        c_put(m, &weights, "#include \"$_internal.h\"\n\n");
         base_putn(&weights, data.at, data.n);
         add_file(m, out, "_weights.c", &weights);
     }

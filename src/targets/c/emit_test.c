@@ -9,28 +9,8 @@
 
 #include "targets/c/emit.h"
 
-static uint64_t elements_of(const ir_shape *s) {
-    uint64_t n = 1;
-    for (uint32_t k = 0; k < s->rank; k++) {
-        n *= (uint64_t)s->dim[k];
-    }
-    return n;
-}
-
-static void put(c_module *m, base_text *t, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    char *text = base_vprintf(m->arena, format, list);
-    va_end(list);
-    c_put_prefixed(t, m->prefix, text);
-}
-
-static const plan_tensor *io(const c_module *m, bool is_input, size_t i) {
-    return &m->plan->tensors.at[is_input ? m->plan->inputs.at[i] : m->plan->outputs.at[i]];
-}
-
 static void put_array(c_module *m, base_text *t, const char *name, base_type type, const void *bytes, uint64_t count) {
-    put(m, t, "static const %s %s[] = {\n", c_storage_type(type), name);
+    c_put(m, t, "static const %s %s[] = {\n", c_storage_type(type), name);
     c_data_put_values(t, type, bytes, count);
     base_puts(t, "};\n");
 }
@@ -38,23 +18,23 @@ static void put_array(c_module *m, base_text *t, const char *name, base_type typ
 static void put_case_data(c_module *m, base_text *t, unsigned k) {
     const target_case *c = &m->options->cases[k];
     for (size_t i = 0; i < m->plan->inputs.n; i++) {
-        put_array(m, t, base_printf(m->arena, "case_%u_input_%zu", k, i), io(m, true, i)->type, c->inputs[i],
-                  elements_of(&io(m, true, i)->shape));
+        put_array(m, t, base_printf(m->arena, "case_%u_input_%zu", k, i), c_io(m, true, i)->type, c->inputs[i],
+                  c_elements(&c_io(m, true, i)->shape));
     }
     for (size_t i = 0; i < m->plan->outputs.n; i++) {
-        const plan_tensor *x = io(m, false, i);
+        const plan_tensor *x = c_io(m, false, i);
         put_array(m, t, base_printf(m->arena, "case_%u_output_%zu", k, i), x->type, c->outputs[i],
-                  elements_of(&x->shape));
+                  c_elements(&x->shape));
         if (base_type_is_float(x->type)) {
             put_array(m, t, base_printf(m->arena, "case_%u_bound_%zu", k, i), BASE_F64, c->bounds[i],
-                      elements_of(&x->shape));
+                      c_elements(&x->shape));
         }
     }
 }
 
 static bool has_floats(const c_module *m) {
     for (size_t i = 0; i < m->plan->outputs.n; i++) {
-        if (base_type_is_float(io(m, false, i)->type)) {
+        if (base_type_is_float(c_io(m, false, i)->type)) {
             return true;
         }
     }
@@ -87,30 +67,31 @@ static const char *value_text(c_module *m, c_helpers *h, base_type type, const c
 }
 
 static void put_compare(c_module *m, base_text *t, c_helpers *h, unsigned k, size_t i) {
-    const plan_tensor *x = io(m, false, i);
+    const plan_tensor *x = c_io(m, false, i);
     const char *want = base_printf(m->arena, "case_%u_output_%zu", k, i);
     if (!base_type_is_float(x->type)) {
-        put(m, t, "    if (memcmp($_output(&model, %zu), %s, %" PRIu64 ") != 0) {\n        ok = 0;\n    }\n", i, want,
-            x->bytes);
+        c_put(m, t, "    if (memcmp($_output(&model, %zu), %s, %" PRIu64 ") != 0) {\n        ok = 0;\n    }\n", i, want,
+              x->bytes);
         return;
     }
     const char *c = c_storage_type(x->type);
-    put(m, t, "    {\n        const %s *got = (const %s *)$_output(&model, %zu);\n        size_t k;\n", c, c, i);
-    put(m, t, "        for (k = 0; k < %" PRIu64 "u; k++) {\n", elements_of(&x->shape));
-    put(m, t,
+    c_put(m, t, "    {\n        const %s *got = (const %s *)$_output(&model, %zu);\n        size_t k;\n", c, c, i);
+    c_put(m, t, "        for (k = 0; k < %" PRIu64 "u; k++) {\n", c_elements(&x->shape));
+    c_put(
+        m, t,
         "            if (!near(%s, %s, case_%u_bound_%zu[k])) {\n                ok = 0;\n            }\n        }\n   "
         " }\n",
         value_text(m, h, x->type, "got"), value_text(m, h, x->type, want), k, i);
 }
 
 static void put_case(c_module *m, base_text *t, c_helpers *h, unsigned k) {
-    put(m, t, "static int run_%u(void) {\n    int ok = 1;\n", k);
-    put(m, t, "    if ($_reset(&model) != $_OK) {\n        return 0;\n    }\n");
+    c_put(m, t, "static int run_%u(void) {\n    int ok = 1;\n", k);
+    c_put(m, t, "    if ($_reset(&model) != $_OK) {\n        return 0;\n    }\n");
     for (size_t i = 0; i < m->plan->inputs.n; i++) {
-        put(m, t, "    memcpy($_input(&model, %zu), case_%u_input_%zu, %" PRIu64 ");\n", i, k, i,
-            io(m, true, i)->bytes);
+        c_put(m, t, "    memcpy($_input(&model, %zu), case_%u_input_%zu, %" PRIu64 ");\n", i, k, i,
+              c_io(m, true, i)->bytes);
     }
-    put(m, t, "    if ($_run(&model) != $_OK) {\n        return 0;\n    }\n");
+    c_put(m, t, "    if ($_run(&model) != $_OK) {\n        return 0;\n    }\n");
     for (size_t i = 0; i < m->plan->outputs.n; i++) {
         put_compare(m, t, h, k, i);
     }
@@ -124,16 +105,17 @@ void c_put_test(base_text *t, c_module *m) {
     for (unsigned k = 0; k < n; k++) {
         put_case(m, &cases, h, k);
     }
-    put(m, t,
+    c_put(
+        m, t,
         "/* Generated by Burin: golden cases. The expected values are the evaluator's. */\n#include <math.h>\n#include "
         "<stdio.h>\n#include <string.h>\n\n"
         "#include \"$.h\"\n\n");
     for (unsigned k = 0; k < n; k++) {
         put_case_data(m, t, k);
     }
-    put(m, t, "\nstatic $_model model;\nstatic uint8_t room[$_ARENA_BYTES + $_ARENA_ALIGNMENT];\n");
+    c_put(m, t, "\nstatic $_model model;\nstatic uint8_t room[$_ARENA_BYTES + $_ARENA_ALIGNMENT];\n");
     if (m->options->weights_blob) {
-        put(m, t, "static uint8_t weights[$_WEIGHTS_BYTES + 16];\n");
+        c_put(m, t, "static uint8_t weights[$_WEIGHTS_BYTES + 16];\n");
     }
     base_puts(t, "\n");
     c_helpers_put(t, h);
@@ -141,15 +123,16 @@ void c_put_test(base_text *t, c_module *m) {
         base_puts(t, near_text);
     }
     base_putn(t, cases.at, cases.n);
-    put(m, t, "typedef int (*test_fn)(void);\nstatic const test_fn tests[] = {");
+    c_put(m, t, "typedef int (*test_fn)(void);\nstatic const test_fn tests[] = {");
     for (unsigned k = 0; k < n; k++) {
         base_put(t, "%srun_%u", k > 0 ? ", " : "", k);
     }
-    put(m, t, "};\n\nint main(%s) {\n    uint8_t *arena = room;\n    int passed = 0, failed = 0;\n    size_t k;\n",
-        m->options->weights_blob ? "int argc, char **argv" : "void");
-    put(m, t, "    while ((uintptr_t)arena %% $_ARENA_ALIGNMENT != 0) {\n        arena++;\n    }\n");
+    c_put(m, t, "};\n\nint main(%s) {\n    uint8_t *arena = room;\n    int passed = 0, failed = 0;\n    size_t k;\n",
+          m->options->weights_blob ? "int argc, char **argv" : "void");
+    c_put(m, t, "    while ((uintptr_t)arena %% $_ARENA_ALIGNMENT != 0) {\n        arena++;\n    }\n");
     if (m->options->weights_blob) {
-        put(m, t,
+        c_put(
+            m, t,
             "    {\n        uint8_t *blob = weights;\n        FILE *f = fopen(argc > 1 ? argv[1] : \"$_weights.bin\", "
             "\"rb\");\n"
             "        while ((uintptr_t)blob %% 16 != 0) {\n            blob++;\n        }\n"
@@ -157,13 +140,14 @@ void c_put_test(base_text *t, c_module *m) {
             "            $_init_weights(&model, arena, $_ARENA_BYTES, blob, $_WEIGHTS_BYTES) != $_OK) {\n"
             "            printf(\"$: the weights cannot be read\\n\");\n            return 1;\n        }\n    }\n");
     } else {
-        put(m, t,
+        c_put(
+            m, t,
             "    if ($_init(&model, arena, $_ARENA_BYTES) != $_OK) {\n        printf(\"$: not initialised\\n\");\n     "
             "   return 1;\n    }\n");
     }
-    put(m, t,
-        "    for (k = 0; k < sizeof tests / sizeof tests[0]; k++) {\n        if (tests[k]() != 0) {\n            "
-        "passed++;\n        } else {\n"
-        "            failed++;\n        }\n    }\n    printf(\"$: %%d passed, %%d failed\\n\", passed, failed);\n    "
-        "return failed != 0;\n}\n");
+    c_put(m, t,
+          "    for (k = 0; k < sizeof tests / sizeof tests[0]; k++) {\n        if (tests[k]() != 0) {\n            "
+          "passed++;\n        } else {\n"
+          "            failed++;\n        }\n    }\n    printf(\"$: %%d passed, %%d failed\\n\", passed, failed);\n    "
+          "return failed != 0;\n}\n");
 }

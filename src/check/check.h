@@ -2,8 +2,7 @@
  *
  * Takes a model as read, a plan and the files a target made. Builds them with the host's compiler in a temporary
  * folder, runs them on seeded inputs and compares every output, and on a difference every operator in turn, with the
- * evaluator on the raw definitions: integers by bits, floats by the bound that follows from the definition (house.md
- * 5.3 to 5.5).
+ * evaluator on the raw definitions: integers by bits, floats by the bound that follows from the definition.
  */
 #ifndef BURIN_CHECK_H
 #define BURIN_CHECK_H

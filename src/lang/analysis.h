@@ -54,7 +54,7 @@ bool lang_read_checks(lang_ranges *r, const lang_stage *s, lang_ref read, lang_b
  * &&, || and guards above it? true is a proof: no check is needed, and a fill cannot act. */
 bool lang_read_inside(lang_ranges *r, const lang_stage *s, lang_ref read);
 
-/* ---- roles (waist.md 2.3): what a stage is, found, never declared ---- */
+/* ---- roles: what a stage is, found, never declared ---- */
 typedef enum lang_role {
     LANG_ROLE_NONE,  /* variable does not occur */
     LANG_ROLE_M,     /* output, factor A */

@@ -14,8 +14,8 @@ typedef struct lang_code lang_code;
 typedef enum lang_eval_mode {
     LANG_EVAL_EXACT, /* every float operation rounds to its type, sums in ascending order */
     /* Floats are computed wide (double), with a running bound b for each: whatever order, contraction or accumulation
-     * width up to the stated type an implementation takes, its value lies within b of ours (house.md 5.3). Integer
-     * parts are exact. */
+     * width up to the stated type an implementation takes, its value lies within b of ours. Integer parts
+     * are exact. */
     LANG_EVAL_BOUND,
 } lang_eval_mode;
 

@@ -60,7 +60,7 @@ typedef struct lang_call {
 } lang_call;
 
 /* Instantiates. Errors: no overload fits (each overload's reason is given), a `chk` fails, extents differ, output shape
- * or type differ from what the call says, limits. *out is raw: nothing is simplified by ranges (house.md 5.4). */
+ * or type differ from what the call says, limits. *out is raw: nothing is simplified by ranges. */
 base_status lang_instantiate(base_arena *arena, const lang_library *lib, const lang_call *call, lang_program **out,
                              base_diags *d);
 

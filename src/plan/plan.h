@@ -2,7 +2,7 @@
  *
  * Takes a graph. Gives kernels (programs with their schedules) in order, every buffer with its place, totals with lower
  * bounds; as a struct, as a table for people, as <prefix>_plan.json. Decides; performs nothing: targets perform.
- * A machine and a device are passed in (house.md 5.20): plan includes no target.
+ * A machine and a device are passed in: plan includes no target.
  */
 #ifndef BURIN_PLAN_H
 #define BURIN_PLAN_H
@@ -112,7 +112,7 @@ typedef struct plan_module {
     uint64_t state_bytes, constant_bytes;
     /* which order won: "by size" ... ; with "optimal (this order, whole tensors)" when it meets the bound */
     const char *placement;
-    uint64_t structure_hash, weights_hash; /* house.md 5.16 */
+    uint64_t structure_hash, weights_hash; /* apart, so that a plan fits a retrained network */
     uint64_t macs;
 } plan_module;
 

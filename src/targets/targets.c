@@ -3,7 +3,7 @@
 
 #include "targets/target.h"
 
-/* What other tools call the same thing (contract.md section 1): only aliases of targets that exist take effect. */
+/* What other tools call the same thing: only aliases of targets that exist take effect. */
 static const struct {
     const char *alias, *name;
 } aliases[] = {{"ir-dump", "ir"}, {"litert", "tflite"}, {"xla", "stablehlo"}};

@@ -1,4 +1,4 @@
-/* Bounded little-endian reads at and over every edge; sizes that overflow. */
+/* test_bytes.c - bounded little-endian reads at and over every edge; sizes that overflow. */
 #include "fixture.h"
 
 static void reads_inside_only(void **state) {

@@ -1,4 +1,5 @@
-/* Diagnostics: layout of both kinds of place, carets, what a terminal must not get, the limit; nearest names. */
+/* test_diag.c - diagnostics: layout of both kinds of place, carets, what a terminal must not get, the limit; nearest
+ * names. */
 #include "fixture.h"
 
 static const char *print(fixture *f, size_t i, bool colour) {

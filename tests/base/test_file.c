@@ -1,4 +1,5 @@
-/* Files: reading, writing whole or not at all (existing, unwritable, full, killed, out of memory), several at once. */
+/* test_file.c - files: reading, writing whole or not at all (existing, unwritable, full, killed, out of memory),
+ * several at once. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>

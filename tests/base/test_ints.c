@@ -1,4 +1,4 @@
-/* The integer words at their edges; every expected value is worked out by hand. */
+/* test_ints.c - the integer words at their edges; every expected value is worked out by hand. */
 #include "fixture.h"
 
 #define LO INT64_MIN

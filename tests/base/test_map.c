@@ -1,4 +1,5 @@
-/* Maps: order of insertion, keys with any bytes, stable values, failures; the hash against CPython's SipHash-1-3. */
+/* test_map.c - maps: order of insertion, keys with any bytes, stable values, failures; the hash against CPython's
+ * SipHash-1-3. */
 #include "fixture.h"
 
 static void keeps_order_and_values(void **state) {

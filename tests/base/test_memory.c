@@ -1,4 +1,5 @@
-/* Arenas: alignment, zeroing, growth, limits, guards, deferred calls, and every allocation failing in turn. */
+/* test_memory.c - arenas: alignment, zeroing, growth, limits, guards, deferred calls, and every allocation failing in
+ * turn. */
 #include "fixture.h"
 
 static void pieces_are_zeroed_aligned_and_apart(void **state) {

@@ -1,5 +1,5 @@
-/* Floats to text and back. Expected texts: worked out by hand or CPython's repr; values: C's own constants and libc's
- * strtod and strtof in the C locale, which are correctly rounded and none of our code. */
+/* test_number.c - floats to text and back. Expected texts: worked out by hand or CPython's repr; values: C's own
+ * constants and libc's strtod and strtof in the C locale, which are correctly rounded and none of our code. */
 #include <math.h>
 #include <stdlib.h>
 

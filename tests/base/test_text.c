@@ -1,4 +1,4 @@
-/* Text: formatting, JSON strings, names for terminals, every allocation failing in turn. */
+/* test_text.c - text: formatting, JSON strings, names for terminals, every allocation failing in turn. */
 #include "fixture.h"
 
 static void strings_are_copied(void **state) {

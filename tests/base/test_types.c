@@ -1,5 +1,5 @@
-/* Element types. Narrow floats: every pattern against the formula of its specification, every rounding boundary
- * between two neighbours, overflow, infinities and NaN by the tables of ONNX's float8 and float4 notes. */
+/* test_types.c - element types. Narrow floats: every pattern against the formula of its specification, every rounding
+ * boundary between two neighbours, overflow, infinities and NaN by the tables of ONNX's float8 and float4 notes. */
 #include <math.h>
 
 #include "fixture.h"

@@ -1,4 +1,4 @@
-/* Tests of room formats: which reader a file is for, and the text form as a format. */
+/* test_formats.c - room formats: which reader a file is for, and the text form as a format. */
 #include "formats/formats.h"
 
 #include <setjmp.h>

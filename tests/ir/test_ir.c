@@ -1,4 +1,4 @@
-/* Tests of room ir: shapes, attributes, the verifier, the order, the text form. Expected values are by hand. */
+/* test_ir.c - room ir: shapes, attributes, the verifier, the order, the text form. Expected values are by hand. */
 #include "ir/ir.h"
 
 #include <math.h>

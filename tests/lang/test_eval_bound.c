@@ -1,4 +1,5 @@
-/* Bounds: every allowed implementation lies within them, and they are not much wider than they must be. */
+/* test_eval_bound.c - bounds: every allowed implementation lies within them, and they are not much wider than they must
+ * be. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* The evaluator against the interpreter on random programs: every output the same bits, or an error from both. */
+/* test_eval_random.c - the evaluator against the interpreter on random programs: every output the same bits, or an
+ * error from both. */
 #include <stdio.h>
 
 #include "eval_reference.h"

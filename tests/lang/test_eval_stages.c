@@ -1,5 +1,5 @@
-/* The evaluator on whole definitions: reductions, fills, laziness, recurrences, dynamic extents, row boundaries,
- * faults, single elements, cost. Expected values are by hand.
+/* test_eval_stages.c - the evaluator on whole definitions: reductions, fills, laziness, recurrences, dynamic extents,
+ * row boundaries, faults, single elements, cost. Expected values are by hand.
  */
 #include <stdio.h>
 

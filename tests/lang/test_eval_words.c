@@ -1,5 +1,6 @@
-/* Every word on every type of its class: values by hand from docs/LANGUAGE.md and IEEE 754, and the evaluator's rows,
- * scalars and their mixtures against the definition of the word on one value, at the extremes of each type. */
+/* test_eval_words.c - every word on every type of its class: values by hand from docs/LANGUAGE.md and IEEE 754, and the
+ * evaluator's rows, scalars and their mixtures against the definition of the word on one value, at the extremes of each
+ * type. */
 #include "eval_reference.h"
 
 #include "lang/words.h"

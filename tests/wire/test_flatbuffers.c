@@ -1,4 +1,5 @@
-/* Tests of the FlatBuffers cursor: values at places that the test itself laid out, and every kind of broken place. */
+/* test_flatbuffers.c - the FlatBuffers cursor: values at places that the test itself laid out, and every kind of broken
+ * place. */
 #include "support/flatbuild.h"
 #include "wire/wire.h"
 

@@ -1,5 +1,6 @@
-/* Tests of TFLite's dictionary: each operator's node, as the text form says it. Attributes are worked out by hand from
- * TFLite's rules (SAME: ceil(in / stride) outputs, the larger half of the padding behind) and from numpy's slices. */
+/* test_dictionary.c - TFLite's dictionary: each operator's node, as the text form says it. Attributes are worked out by
+ * hand from TFLite's rules (SAME: ceil(in / stride) outputs, the larger half of the padding behind) and from numpy's
+ * slices. */
 #include "formats/formats.h"
 #include "model.h"
 

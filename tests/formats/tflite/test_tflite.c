@@ -1,5 +1,5 @@
-/* Tests of the TFLite reader: tensors, constants and quantisation as they were laid out, faults with their path and
- * byte, and what is not supported. */
+/* test_tflite.c - the TFLite reader: tensors, constants and quantisation as they were laid out, faults with their path
+ * and byte, and what is not supported. */
 #include "formats/formats.h"
 #include "model.h"
 

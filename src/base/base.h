@@ -169,8 +169,7 @@ typedef struct base_file {
 /* Maps a regular file, reads anything else up to 2^32 bytes. Errors say the system's reason. */
 base_status base_file_read(base_arena *arena, const char *path, base_file *out, base_diags *d);
 /* Writes to a temporary name in the same folder, fsyncs, renames. On failure the old file stands and no new one is
- * left.
- * force false: BASE_REFUSED when path exists. */
+ * left. force false: BASE_REFUSED when path exists. */
 base_status base_file_write(base_arena *arena, const char *path, const void *bytes, size_t n, bool force,
                             base_diags *d);
 /* One file of a folder that is written whole or not at all. */

@@ -2,8 +2,8 @@
  *
  * Takes a model and a folder: input_N and output_N as .npy or .bin (raw little-endian), and perhaps io.txt, whose lines
  * "input 0 INT8 [1,49,10,1] ..." must then agree with the model. Gives a verdict for each output; status 3 when one
- * differs.
- * Inputs that are missing are made by the documented generator: all of them, and those that are there must be the same.
+ * differs. Inputs that are missing are made by the documented generator: all of them, and those that are there must be
+ * the same.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -113,8 +113,7 @@ char *ir_shape_print(base_arena *arena, const ir_shape *s);
 
 /* Structure: indices in range, one producer a tensor, no read before its producer, no cycle, constants have the right
  * number of bytes, quantisation sane (scale finite and > 0, zero points in the type's range, axis in rank, n ==
- * dim[axis]).
- * O(nodes + tensors). Every error names graph, node and tensor. */
+ * dim[axis]). O(nodes + tensors). Every error names graph, node and tensor. */
 base_status ir_verify(const ir_model *m, base_diags *d);
 /* Puts the nodes of every graph into an executable order, keeping the given one where it is already; a cycle is an
  * error. */

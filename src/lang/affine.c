@@ -1,8 +1,7 @@
 /* affine.c - affine forms of index expressions, the parts of a guard, and the bound checks of reads.
  *
  * Takes nodes. Gives constant + sum of coefficient * variable, proved for wrapping arithmetic from the variables'
- * extents alone.
- * Uses no recursion but through conversions, and looks at a bounded number of nodes.
+ * extents alone. Uses no recursion but through conversions, and looks at a bounded number of nodes.
  */
 #include "lang/analysis.h"
 #include "lang/linear.h"

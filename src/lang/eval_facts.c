@@ -1,8 +1,7 @@
 /* eval_facts.c - what the evaluator's compiler knows of an expression before it emits code.
  *
  * Takes nodes of one stage. Gives whether an expression can fail or holds a reduction, its integer range, its linear
- * form.
- * Uses nothing of the simplifier or the analyses: the evaluator is what those are checked against.
+ * form. Uses nothing of the simplifier or the analyses: the evaluator is what those are checked against.
  */
 #include "lang/eval_compile.h"
 

@@ -1,8 +1,8 @@
 /* eval_index.c - code for indices, reads and stores.
  *
  * Takes linear forms. Gives registers: scalars are updated by addition as loops go on, rows over a tile are one
- * instruction;
- * reads whose element number is linear over the tile become lang_eval_load, others gather by a row of element numbers.
+ * instruction; reads whose element number is linear over the tile become lang_eval_load, others gather by a row of
+ * element numbers.
  */
 #include <assert.h>
 #include <string.h>

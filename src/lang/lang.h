@@ -65,8 +65,7 @@ base_status lang_instantiate(base_arena *arena, const lang_library *lib, const l
                              base_diags *d);
 
 /* Simplifies by ranges: removes / and % that cannot act, guards and fills that cannot fail, clamps that cannot act,
- * splits nothing.
- * Every value of every output stays the same bits. Gives a new program in the same arena. */
+ * splits nothing. Every value of every output stays the same bits. Gives a new program in the same arena. */
 lang_program *lang_simplify(base_arena *arena, const lang_program *p);
 /* Evaluates every stage that depends on constants only (data known), up to max_bytes each, and makes it a CONSTANT
  * tensor; drops stages and tensors that no output needs (inputs stay). */

@@ -1,8 +1,7 @@
 /* print.c - a readable dump of a typed program, and the check of its invariants.
  *
  * Takes a program. Gives text in the language's own syntax without packs: nodes used more than once stand first as %n =
- * ...;
- * Tests and people read it; nothing parses it.
+ * ...; Tests and people read it; nothing parses it.
  */
 #include <inttypes.h>
 

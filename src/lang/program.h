@@ -4,8 +4,8 @@
  * A program is a list of stages over tensors; a stage gives every element of one tensor by a scalar expression. All
  * expressions are nodes of one hash-consed table: equal expressions are one node, so `let` has vanished into sharing
  * and a node is a DAG. Packs, fn macros, optional inputs, static lets and attributes have vanished too: what is left is
- * below.
- * Everything that reads meaning (evaluator, simplifier, analyses, emitters, exporters) reads this and nothing else.
+ * below. Everything that reads meaning (evaluator, simplifier, analyses, emitters, exporters) reads this and nothing
+ * else.
  */
 #ifndef BURIN_LANG_PROGRAM_H
 #define BURIN_LANG_PROGRAM_H

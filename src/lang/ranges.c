@@ -2,8 +2,7 @@
  *
  * Takes a program. Gives for every integer or bool node an interval that holds for all values of its variables and
  * inputs: a node that may wrap has its type's whole range. Each node is visited once, operands (and stages it reads)
- * first, without recursion.
- * The intervals of the words are in intervals.c. Floats have none.
+ * first, without recursion. The intervals of the words are in intervals.c. Floats have none.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* corpus_tflite.c - every TFLite file of the corpus: read or refused with a reason, never a crash; what the manifest
- * calls broken is refused;
- * inputs and outputs are those that TFLM reports (golden_tflm); every model goes through the text form unchanged. */
+ * calls broken is refused; inputs and outputs are those that TFLM reports (golden_tflm); every model goes through
+ * the text form unchanged. */
 #include "formats/formats.h"
 #include "support/support.h"
 

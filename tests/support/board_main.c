@@ -3,8 +3,7 @@
  *
  * Takes data.h (written by board.py): given[] and wanted[], all inputs and all outputs one after the other, as bytes.
  * Prints through semihosting `run insns N`, `stack bytes N`, `same` or `DIFFERS`; with STEPS also `step K insns N` for
- * each step.
- * count.h and the start code are of ../shared/tools/cortexm.
+ * each step. count.h and the start code are of ../shared/tools/cortexm.
  */
 #include <string.h>
 

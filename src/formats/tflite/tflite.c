@@ -1,9 +1,8 @@
 /* tflite.c - the TFLite format: reading a model file into a graph.
  *
  * Takes a file's bytes. Gives the entry sub-graph (number 0) as a verified graph whose constants are borrowed from the
- * bytes.
- * Structural faults end the reading with one line; what is valid but not supported is collected and listed whole.
- * Sub-graphs other than the entry are reached only through operators, and those are refused by name.
+ * bytes. Structural faults end the reading with one line; what is valid but not supported is collected and listed
+ * whole. Sub-graphs other than the entry are reached only through operators, and those are refused by name.
  */
 #include "formats/tflite/reader.h"
 

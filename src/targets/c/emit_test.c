@@ -1,8 +1,7 @@
 /* emit_test.c - P_test.c: golden cases as constant data, and a main that runs them on a host or a board.
  *
  * Takes inputs, outputs and bounds that the evaluator gave. Gives a program that prints "P: N passed, M failed" and
- * exits 0 or 1.
- * Integers must have equal bits; floats lie within their bound (equal infinities, NaN for NaN).
+ * exits 0 or 1. Integers must have equal bits; floats lie within their bound (equal infinities, NaN for NaN).
  */
 #include <inttypes.h>
 #include <string.h>

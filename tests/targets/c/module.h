@@ -23,8 +23,7 @@ typedef struct test_module {
 void test_module_init(test_module *m, bool vector);
 void test_module_free(test_module *m);
 /* A kernel of a program; its inputs without contents become inputs of the module with these contents, its outputs
- * outputs.
- * schedules NULL: plain nests. Returns the index of its first output in outputs. */
+ * outputs. schedules NULL: plain nests. Returns the index of its first output in outputs. */
 size_t test_module_add(test_module *m, const lang_program *p, const void *const *inputs,
                        const plan_schedule *schedules);
 plan_schedule *test_plain_schedules(base_arena *arena, const lang_program *p);

@@ -6,6 +6,7 @@
  * beyond the 800th only say whether the rest is zero, which no double needs more of.
  */
 #include "base/base.h"
+#include "base/private.h"
 
 #include <assert.h>
 #include <float.h>
@@ -106,20 +107,6 @@ static void big_sub(big *a, const big *b) {
     }
     while (a->n && !a->limb[a->n - 1])
         a->n--;
-}
-
-/* ---- bits of floats ---- */
-
-static uint64_t bits_of(double v) {
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-static double double_of(uint64_t bits) {
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
 }
 
 /* ---- printing ---- */
@@ -291,7 +278,7 @@ static void put_bits(base_text *t, uint64_t magnitude, bool negative, unsigned s
 }
 
 void base_put_float(base_text *t, double v) {
-    const uint64_t bits = bits_of(v);
+    const uint64_t bits = base_bits_of(v);
     put_bits(t, bits & INT64_MAX, bits >> 63, 52, 1023);
 }
 
@@ -319,7 +306,7 @@ static double assemble(uint64_t m, int64_t e) {
     e -= (int64_t)lead;
     int64_t exponent = e + 63 + 1023;
     if (exponent > 2046)
-        return double_of((uint64_t)2047 << 52);
+        return base_double_of((uint64_t)2047 << 52);
     unsigned drop = 11;
     if (exponent < 1) {
         if (exponent < -52)
@@ -333,7 +320,7 @@ static double assemble(uint64_t m, int64_t e) {
     if (rest > half || (rest == half && (kept & 1)))
         kept++;
     /* the leading one adds 1 to the exponent; a carry out of the fraction does too */
-    return double_of(exponent ? (((uint64_t)exponent - 1) << 52) + kept : kept);
+    return base_double_of(exponent ? (((uint64_t)exponent - 1) << 52) + kept : kept);
 }
 
 static bool is_digit(char c) {
@@ -412,7 +399,7 @@ static double number_exact(const number *d) {
     /* between 10^(magnitude - 1) and 10^magnitude */
     const int64_t magnitude = d->exponent + (int64_t)d->n;
     if (magnitude > 310)
-        return double_of((uint64_t)2047 << 52);
+        return base_double_of((uint64_t)2047 << 52);
     if (magnitude < -324)
         return 0;
     big value, divisor;
@@ -520,14 +507,14 @@ bool base_parse_float(const char *s, const char **end, double *v) {
     if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X') && read_hex(&hex, &magnitude)) {
         p = hex;
     } else if (read_word(&p, "inf")) {
-        magnitude = double_of((uint64_t)2047 << 52);
+        magnitude = base_double_of((uint64_t)2047 << 52);
     } else if (read_word(&p, "nan")) {
-        magnitude = double_of((uint64_t)4095 << 51);
+        magnitude = base_double_of((uint64_t)4095 << 51);
     } else if (!read_decimal(&p, &magnitude)) {
         return false;
     }
     if (end)
         *end = p;
-    *v = negative ? double_of(bits_of(magnitude) | (uint64_t)1 << 63) : magnitude;
+    *v = negative ? base_double_of(base_bits_of(magnitude) | (uint64_t)1 << 63) : magnitude;
     return true;
 }

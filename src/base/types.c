@@ -6,6 +6,7 @@
  * Sources: IEEE 754; ONNX technical notes float8 and float4; OCP Microscaling formats 1.0 (e8m0, e2m1).
  */
 #include "base/base.h"
+#include "base/private.h"
 
 #include <assert.h>
 #include <string.h>
@@ -93,20 +94,8 @@ static const float_format formats[] = {
 
 enum { DOUBLE_FRACTION = 52, DOUBLE_BIAS = 1023, DOUBLE_SPECIAL = 2047 };
 
-static uint64_t bits_of(double v) {
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-static double double_of(uint64_t bits) {
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
 static double double_from(bool negative, int exponent, uint64_t fraction) {
-    return double_of((uint64_t)negative << 63 | (uint64_t)exponent << DOUBLE_FRACTION | fraction);
+    return base_double_of((uint64_t)negative << 63 | (uint64_t)exponent << DOUBLE_FRACTION | fraction);
 }
 
 /* The exact value of a pattern. A NaN keeps its sign and payload, so that copying an element keeps its bits. */
@@ -179,7 +168,7 @@ static uint64_t encode_exponent(int exponent, uint64_t fraction) {
 
 /* The pattern nearest to v. */
 static uint64_t encode(const float_format *f, double v) {
-    const uint64_t bits = bits_of(v), fraction = bits & (((uint64_t)1 << DOUBLE_FRACTION) - 1);
+    const uint64_t bits = base_bits_of(v), fraction = bits & (((uint64_t)1 << DOUBLE_FRACTION) - 1);
     const bool negative = bits >> 63;
     const int exponent = (int)(bits >> DOUBLE_FRACTION & DOUBLE_SPECIAL);
     const uint64_t sign = (uint64_t)negative << (f->fraction_bits + f->exponent_bits);
@@ -253,7 +242,7 @@ static void store_bits(uint8_t *data, uint64_t index, unsigned bits, uint64_t v)
 
 static double load_float(base_type t, uint64_t pattern) {
     if (t == BASE_F64)
-        return double_of(pattern);
+        return base_double_of(pattern);
     if (t == BASE_F32) {
         const uint32_t bits = (uint32_t)pattern;
         float v;
@@ -266,7 +255,7 @@ static double load_float(base_type t, uint64_t pattern) {
 
 static uint64_t store_float(base_type t, double v) {
     if (t == BASE_F64)
-        return bits_of(v);
+        return base_bits_of(v);
     if (t == BASE_F32 && v == v) {
         const float narrow = (float)v;
         uint32_t bits;

@@ -112,9 +112,8 @@ static int length_of_builtin(lang_inst *in, const lang_expr *e) {
     }
 }
 
-static int length_of_block(lang_inst *in, const lang_expr *e) {
-    size_t n = in->env.n;
-    int r = LANG_NO_PACK;
+/* Binds the names of e, packs by their lengths; r met with the lengths of the others. */
+static int length_of_binders(lang_inst *in, const lang_expr *e, int r) {
     for (uint32_t k = 0; k < e->binder_count && r != LANG_BAD_PACK; k++) {
         const lang_binder *b = &e->binders[k];
         int own = lang_x_length(in, b->e);
@@ -123,6 +122,12 @@ static int length_of_block(lang_inst *in, const lang_expr *e) {
         else
             lang_i_bind_length(in, b->name, own == LANG_NO_PACK ? 1u : (uint32_t)own);
     }
+    return r;
+}
+
+static int length_of_block(lang_inst *in, const lang_expr *e) {
+    size_t n = in->env.n;
+    int r = length_of_binders(in, e, LANG_NO_PACK);
     if (r != LANG_BAD_PACK)
         r = meet(in, e->pos, r, lang_x_length(in, e->body));
     in->env.n = n;
@@ -131,15 +136,7 @@ static int length_of_block(lang_inst *in, const lang_expr *e) {
 
 static int length_of_reduction(lang_inst *in, const lang_expr *e) {
     size_t n = in->env.n;
-    int r = e->fill ? lang_x_length(in, e->fill) : LANG_NO_PACK;
-    for (uint32_t k = 0; k < e->binder_count && r != LANG_BAD_PACK; k++) {
-        const lang_binder *b = &e->binders[k];
-        int own = lang_x_length(in, b->e);
-        if (!b->pack || own == LANG_BAD_PACK)
-            r = meet(in, b->pos, r, own);
-        else
-            lang_i_bind_length(in, b->name, own == LANG_NO_PACK ? 1u : (uint32_t)own);
-    }
+    int r = length_of_binders(in, e, e->fill ? lang_x_length(in, e->fill) : LANG_NO_PACK);
     if (r != LANG_BAD_PACK && e->guard)
         r = meet(in, e->pos, r, lang_x_length(in, e->guard));
     if (r != LANG_BAD_PACK)

@@ -1,40 +1,6 @@
 /* test_analysis_roles.c - patterns and roles of hand-built stages; affine forms, conjuncts, bound checks, reads,
  * counts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "interpret.h"
-
-static base_memory memory;
-static base_arena *arena;
-static lang_program *p;
-
-static int set_up(void **state) {
-    (void)state;
-    memory = (base_memory){0};
-    arena = base_arena_new(&memory);
-    p = lang_program_new(arena, "test");
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    base_arena_free(arena);
-    return 0;
-}
-
-static lang_ref num(int64_t v) {
-    return lang_int(p, BASE_I64, v);
-}
-
-static lang_ref op(lang_word w, lang_ref a, lang_ref b) {
-    bool compare = w == LANG_LT || w == LANG_LE || w == LANG_EQ || w == LANG_AND || w == LANG_OR;
-    return lang_apply2(p, w, compare ? BASE_BOOL : (base_type)lang_at(p, a)->type, a, b);
-}
+#include "built.h"
 
 static lang_ref add(lang_ref a, lang_ref b) {
     return op(LANG_ADD, a, b);
@@ -42,14 +8,6 @@ static lang_ref add(lang_ref a, lang_ref b) {
 
 static lang_ref mul(lang_ref a, lang_ref b) {
     return op(LANG_MUL, a, b);
-}
-
-static lang_ref to(base_type type, lang_ref a) {
-    return lang_apply1(p, LANG_CAST, type, a);
-}
-
-static lang_ref i32(lang_ref a) {
-    return to(BASE_I32, a);
 }
 
 /* Variables of the stage at hand, by their extents. */

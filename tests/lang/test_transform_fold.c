@@ -1,41 +1,5 @@
 /* test_transform_fold.c - what depends on constants only is computed; what nothing needs is dropped. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "interpret.h"
-
-static base_memory memory;
-static base_arena *arena;
-static base_diags diags;
-static lang_program *p;
-
-static int set_up(void **state) {
-    (void)state;
-    memory = (base_memory){0};
-    arena = base_arena_new(&memory);
-    diags = (base_diags){.arena = arena};
-    p = lang_program_new(arena, "test");
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    base_arena_free(arena);
-    return 0;
-}
-
-static lang_ref i32(lang_ref a) {
-    return lang_apply1(p, LANG_CAST, BASE_I32, a);
-}
-
-static lang_ref op(lang_word w, lang_ref a, lang_ref b) {
-    return lang_apply2(p, w, (base_type)lang_at(p, a)->type, a, b);
-}
+#include "built.h"
 
 static const int64_t four[1] = {4};
 static lang_variable i;

@@ -1,42 +1,5 @@
 /* test_transform_programs.c - rewriting, inlining, linking: the same bits from another program. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "interpret.h"
-
-static base_memory memory;
-static base_arena *arena;
-static base_diags diags;
-static lang_program *p;
-
-static int set_up(void **state) {
-    (void)state;
-    memory = (base_memory){0};
-    arena = base_arena_new(&memory);
-    diags = (base_diags){.arena = arena};
-    p = lang_program_new(arena, "test");
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    base_arena_free(arena);
-    return 0;
-}
-
-static lang_ref num(int64_t v) {
-    return lang_int(p, BASE_I64, v);
-}
-
-static lang_ref op(lang_word w, lang_ref a, lang_ref b) {
-    bool compare = w == LANG_LT || w == LANG_LE || w == LANG_EQ;
-    return lang_apply2(p, w, compare ? BASE_BOOL : (base_type)lang_at(p, a)->type, a, b);
-}
+#include "built.h"
 
 static void same_output(const lang_program *a, const lang_program *b, const void *const *inputs) {
     assert_int_equal(lang_verify(b, &diags), BASE_OK);

@@ -281,6 +281,9 @@ static lang_ref simplify_comparison(const simplifier *x, lang_word w, lang_ref a
 
 /* if(c, true, false) and its like. */
 static lang_ref simplify_if(const simplifier *x, const lang_ref *a) {
+    if (a[1] == a[2]) { /* they have become equal by being simplified */
+        return a[1];
+    }
     if (at(x, a[0])->kind == LANG_WORD_ && at(x, a[0])->code == LANG_NOT) {
         lang_ref args[3] = {operand(x, a[0], 0), a[2], a[1]};
         return lang_apply(x->q, LANG_IF, (base_type)at(x, a[1])->type, args, 3);
@@ -288,8 +291,7 @@ static lang_ref simplify_if(const simplifier *x, const lang_ref *a) {
     if (at(x, a[1])->type != BASE_BOOL || !is_const(x, a[1]) || !is_const(x, a[2])) {
         return 0;
     }
-    return at(x, a[1])->value.u ? a[0]
-                                : lang_apply1(x->q, LANG_NOT, BASE_BOOL, a[0]); /* equal branches are gone already */
+    return at(x, a[1])->value.u ? a[0] : lang_apply1(x->q, LANG_NOT, BASE_BOOL, a[0]);
 }
 
 static lang_ref simplify_bitand(const simplifier *x, lang_ref a, lang_ref b) {

@@ -223,6 +223,10 @@ static void conditions_guards_and_fills(void **state) {
         0);
     lang_ref args[3] = {op(LANG_LT, i, op(LANG_ADD, i, num(1))), i, num(5)};
     is_variable(simplified(1, vars, 2, lang_apply(p, LANG_IF, BASE_I64, args, 3)), 0);
+    lang_ref both[3] = {op(LANG_LT, i, num(2)), op(LANG_LE, num(0), i), lang_int(p, BASE_BOOL, 1)};
+    is_number(simplified(1, vars, 2, lang_apply(p, LANG_IF, BASE_BOOL, both, 3)), 1);
+    both[2] = lang_int(p, BASE_BOOL, 0);
+    is_word(simplified(1, vars, 2, lang_apply(p, LANG_IF, BASE_BOOL, both, 3)), LANG_LT);
 }
 
 static void extents_of_one(void **state) {

@@ -332,84 +332,104 @@ static int64_t b_of_outer(const c_tile *t, int64_t row, int64_t rows) {
     return sum;
 }
 
+/* The constant factor on its way into the order it is read. */
+typedef struct c_packing {
+    base_type type;
+    void *bytes;
+    int64_t addend;             /* to the factor's elements */
+    int64_t depth, tiles, rows; /* of a channel, of channels, of both */
+    bool hoist;
+    double largest; /* magnitude of A's elements with what the loop adds to them */
+    int64_t *start; /* of each channel: its bias, with the hoisted sum */
+    bool fits;      /* no partial sum leaves the accumulator's type */
+} c_packing;
+
+static double largest_of_a(const c_tile *t, int64_t addend) {
+    int64_t lo;
+    uint64_t hi;
+    base_type_range(t->a_type, &lo, &hi);
+    lang_range contents = lang_range_tensor(t->u->ranges, lang_at(t->u->p, t->roles.a.read)->index);
+    double low = contents.known ? (double)contents.lo : (double)lo;
+    double high = contents.known ? (double)contents.hi : (double)hi;
+    return fmax(fabs(low + (double)addend), fabs(high + (double)addend));
+}
+
+static int64_t bias_of(const c_tile *t, int64_t n) {
+    if (t->bias == IR_NONE) {
+        return 0;
+    }
+    const lang_tensor *bias = &t->u->p->tensors.at[t->bias];
+    int64_t at = t->bias_form.constant + n * coefficient(&t->bias_form, t->n);
+    return base_load(bias->type, bias->data, (uint64_t)at).i;
+}
+
+/* Packs channel n of the o-th outer part, and sees whether its sums fit. */
+static void pack_channel(const c_tile *t, c_packing *x, int64_t o, int64_t n) {
+    const lang_tensor *b = &t->u->p->tensors.at[lang_at(t->u->p, t->roles.b.read)->index];
+    int64_t first = t->b.constant + b_of_outer(t, o, x->rows) + n * coefficient(&t->b, t->n);
+    int64_t row = (o * x->tiles + n / t->nr) * x->depth, sum = 0;
+    double magnitude = 0; /* of the largest partial sum */
+    bool real = base_type_is_float(t->type);
+    for (int64_t k = 0; k < t->K; k++) {
+        int64_t element = first + b_of_k(t, k);
+        uint64_t to =
+            (uint64_t)(t->dot ? (row + k - k % 2) * t->nr + n % t->nr * 2 + k % 2 : (row + k) * t->nr + n % t->nr);
+        if (real) {
+            base_store(x->type, x->bytes, to, (base_value){.f = base_load(b->type, b->data, (uint64_t)element).f});
+            continue;
+        }
+        int64_t w = weight_of(t, element, x->addend);
+        base_store(x->type, x->bytes, to, (base_value){.i = w});
+        sum = (int64_t)((uint64_t)sum + (uint64_t)w);
+        magnitude += fabs((double)w) * x->largest;
+    }
+    if (!real) { /* hoisting has one outer part: the start is the same in all of them */
+        uint64_t folded = (uint64_t)bias_of(t, n) + (x->hoist ? (uint64_t)t->addend * (uint64_t)sum : 0);
+        x->start[n] = lang_wrap(t->type, (base_value){.u = folded}).i;
+        magnitude += fabs((double)x->start[n]);
+        x->fits = x->fits && magnitude < (t->type == BASE_I64 ? 0x1p62 : 0x1p31);
+    }
+}
+
 /* Sets weights and start; decides whether the arithmetic is unsigned. */
 static bool pack_as(c_tile *t, bool *retry) {
     c_unit *u = t->u;
-    int64_t depth = t->dot ? t->line : t->K, tiles = (t->N + t->nr - 1) / t->nr, rows = tiles * depth, outer;
-    const lang_tensor *b = &u->p->tensors.at[lang_at(u->p, t->roles.b.read)->index];
-    int64_t addend = t->roles.b.addend == 0 ? 0 : lang_at(u->p, t->roles.b.addend)->value.i;
-    if (!find_outer_steps(t, rows, &outer)) {
+    bool real = base_type_is_float(t->type);
+    int64_t tiles = (t->N + t->nr - 1) / t->nr, depth = t->dot ? t->line : t->K, outer;
+    c_packing x = {.depth = depth, .tiles = tiles, .rows = tiles * depth, .fits = true};
+    x.addend = t->roles.b.addend == 0 ? 0 : lang_at(u->p, t->roles.b.addend)->value.i;
+    if (!find_outer_steps(t, x.rows, &outer)) {
         return false;
     }
-    base_type type = pack_type(t, addend);
-    bool real = base_type_is_float(t->type),
-         hoist = t->x->hoist_zero && t->addend != 0 && t->check_count == 0 && outer == 1 && !t->dot;
-    uint64_t count = (uint64_t)(outer * rows) * t->nr, size;
-    if (!base_type_bytes(type, count, &size)) {
+    x.type = pack_type(t, x.addend);
+    uint64_t count = (uint64_t)(outer * x.rows) * t->nr, size;
+    if (!base_type_bytes(x.type, count, &size)) {
         return false;
     }
-    void *packed = base_alloc(u->arena, (size_t)size + 1, 1);
-    int64_t *start = BASE_NEWS(u->arena, int64_t, (size_t)(tiles * t->nr));
-    double limit = t->type == BASE_I64 ? 0x1p62 : 0x1p31;
-    int64_t lo, largest;
-    uint64_t hi;
-    base_type_range(real ? BASE_I8 : t->a_type, &lo, &hi);
-    lang_range contents = lang_range_tensor(u->ranges, lang_at(u->p, t->roles.a.read)->index);
-    int64_t low = contents.known ? contents.lo : lo, high = contents.known ? contents.hi : (int64_t)hi;
-    if (!hoist) {
-        low += t->addend;
-        high += t->addend;
-    }
-    largest = high > -low ? high : -low;
-    bool fits = true;
+    x.bytes = base_alloc(u->arena, (size_t)size + 1, 1);
+    x.start = BASE_NEWS(u->arena, int64_t, (size_t)(tiles * t->nr));
+    x.hoist = t->x->hoist_zero && t->addend != 0 && t->check_count == 0 && outer == 1 && !t->dot;
+    x.largest = real ? 0 : largest_of_a(t, x.hoist ? 0 : t->addend);
     for (int64_t o = 0; o < outer; o++) {
         for (int64_t n = 0; n < t->N; n++) {
-            double magnitude = 0; /* of the largest partial sum */
-            int64_t sum = 0;
-            for (int64_t k = 0; k < t->K; k++) {
-                int64_t element = t->b.constant + b_of_outer(t, o, rows) + n * coefficient(&t->b, t->n) + b_of_k(t, k);
-                int64_t row = (o * tiles + n / t->nr) * depth;
-                uint64_t to = (uint64_t)(t->dot ? (row + k - k % 2) * t->nr + n % t->nr * 2 + k % 2
-                                                : (row + k) * t->nr + n % t->nr);
-                if (real) {
-                    base_store(type, packed, to, (base_value){.f = base_load(b->type, b->data, (uint64_t)element).f});
-                    continue;
-                }
-                int64_t w = weight_of(t, element, addend);
-                base_store(type, packed, to, (base_value){.i = w});
-                sum = (int64_t)((uint64_t)sum + (uint64_t)w);
-                magnitude += fabs((double)w) * (double)largest;
-            }
-            if (real || o > 0) {
-                continue;
-            }
-            int64_t bias = 0;
-            if (t->bias != IR_NONE) {
-                const lang_tensor *bias_tensor = &u->p->tensors.at[t->bias];
-                int64_t at = t->bias_form.constant + n * coefficient(&t->bias_form, t->n);
-                bias = base_load(bias_tensor->type, bias_tensor->data, (uint64_t)at).i;
-            }
-            uint64_t folded = (uint64_t)bias + (hoist ? (uint64_t)t->addend * (uint64_t)sum : 0);
-            start[n] = lang_wrap(t->type, (base_value){.u = folded}).i;
-            magnitude += fabs((double)start[n]);
-            fits = fits && magnitude < limit;
+            pack_channel(t, &x, o, n);
         }
     }
-    t->is_unsigned = !real && !fits;
-    *retry = t->dot && (t->is_unsigned || type != BASE_I8);
+    t->is_unsigned = !real && !x.fits;
+    *retry = t->dot && (t->is_unsigned || x.type != BASE_I8);
     if (*retry) {
         return false;
     }
-    t->weights = c_argument_data(u, c_data_add(u->m, type, packed, count));
+    t->weights = c_argument_data(u, c_data_add(u->m, x.type, x.bytes, count));
     t->start = UINT32_MAX;
-    if (!real && (t->bias != IR_NONE || hoist)) {
+    if (!real && (t->bias != IR_NONE || x.hoist)) {
         uint8_t *values = BASE_NEWS(u->arena, uint8_t, (size_t)(tiles * t->nr * 8));
         for (int64_t n = 0; n < tiles * t->nr; n++) {
-            base_store(t->type, values, (uint64_t)n, (base_value){.i = start[n]});
+            base_store(t->type, values, (uint64_t)n, (base_value){.i = x.start[n]});
         }
         t->start = c_argument_data(u, c_data_add(u->m, t->type, values, (uint64_t)(tiles * t->nr)));
     }
-    if (hoist) {
+    if (x.hoist) {
         t->addend = 0;
     }
     return true;

@@ -152,8 +152,35 @@ static void tiles_on_a_scalar_machine(void **state) {
     run(false, "gcc -std=c99 -O2", 8, 6);
 }
 
+/* Ones in the first batch, weights whose sums leave 32 bits in the second: both decide how sums are added. */
+static void sums_may_wrap_in_any_batch(void **state) {
+    (void)state;
+    static const definition batches = {
+        "op t in X[P,N,K] W[P,O,K] Y[p<P,n<N,o<O] = sum:i32[k<K] (i32(X[p,n,k]) * W[p,o,k])",
+        BASE_I32,
+        {{I8, "2,3,4", 0, 0, 0}, {BASE_I32, "2,8,4", 1, 1, 1}}};
+    static const form one = {2, 4, 1, false};
+    for (int vector = 0; vector < 2; vector++) {
+        test_module m;
+        test_module_init(&m, vector != 0);
+        instance x = {.definition = &batches};
+        x.program = test_instantiate(m.arena, &m.diags, &batches, x.inputs);
+        int32_t *weights = (int32_t *)(uintptr_t)x.inputs[1]; /* borrowed by the program */
+        for (int k = 8 * 4; k < 2 * 8 * 4; k++) {
+            weights[k] = 1 << 30;
+        }
+        const lang_program *p = lang_simplify(m.arena, x.program);
+        x.output[0] = test_module_add(&m, p, x.inputs, schedule(m.arena, p, &one));
+        test_module_emit(&m, NULL);
+        assert_int_equal(test_module_run(&m, "gcc -std=c99 -O1" SANITIZED), 0);
+        test_compare(&m, &x, 0, "batches");
+        test_module_free(&m);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sums_may_wrap_in_any_batch),
         cmocka_unit_test(tiles_on_a_machine_with_vectors),
         cmocka_unit_test(tiles_on_a_scalar_machine),
     };

@@ -64,8 +64,8 @@ typedef struct checker {
     const ir_model *m; /* as read */
     const plan_module *plan;
     check_reference *reference; /* of the graph as read; NULL: too large for whole comparisons */
-    check_reference
-        *passed; /* of the graph after the passes, where floats forbid comparing the module whole; else NULL */
+    /* of the graph after the passes, where floats forbid comparing the module whole; else NULL */
+    check_reference *passed;
     check_build build;
     uint64_t sampled, total;
     base_diags *d;

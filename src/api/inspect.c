@@ -91,7 +91,7 @@ static void inspect_text(burin_context *c, const burin_model *m, base_text *t) {
     uint64_t macs = 0;
     size_t unsupported = 0;
     base_put(t, "%s: %s, %zu operators, %zu tensors, %" PRIu64 " bytes of constants\n", printable(c->arena, m->file),
-             m->ir->format, g->nodes.n, g->tensors.n, constant_bytes(g));
+             printable(c->arena, m->ir->format), g->nodes.n, g->tensors.n, constant_bytes(g));
     put_io(t, c->arena, g, "input", g->inputs.at, g->inputs.n);
     put_io(t, c->arena, g, "output", g->outputs.at, g->outputs.n);
     base_put(t, "\n%5s  %-24s %-5s %-16s %12s\n", "id", "operator", "type", "output", "MACs");
@@ -140,7 +140,9 @@ static void inspect_json(burin_context *c, const burin_model *m, base_text *t) {
     const ir_graph *g = &m->ir->graphs.at[0];
     base_puts(t, "{\"file\":");
     base_put_quoted(t, m->file);
-    base_put(t, ",\"format\":\"%s\",", m->ir->format);
+    base_puts(t, ",\"format\":");
+    base_put_quoted(t, m->ir->format);
+    base_puts(t, ",");
     put_numbers(t, "inputs", g->inputs.at, g->inputs.n);
     base_puts(t, ",");
     put_numbers(t, "outputs", g->outputs.at, g->outputs.n);

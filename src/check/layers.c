@@ -110,8 +110,10 @@ static base_status compare_output(walker *w, const plan_kernel *k, const plan_te
 }
 
 /* Corners, edges of the row-major order, and random elements: the same ones every time. */
-static uint64_t *choose_elements(base_arena *arena, uint64_t elements, uint64_t *count) {
-    uint64_t n = elements < SAMPLES ? elements : SAMPLES;
+static uint64_t *choose_elements(base_arena *arena, uint64_t elements, uint64_t cost, uint64_t *count) {
+    uint64_t each = elements == 0 ? 1 : cost / elements + 1, most = WHOLE_COST / each + 1;
+    most = most < SAMPLES ? most : SAMPLES;
+    uint64_t n = elements < most ? elements : most;
     uint64_t *list = BASE_NEWS(arena, uint64_t, (size_t)n + 1);
     uint32_t seed = 12345;
     for (uint64_t i = 0; i < n; i++) {
@@ -119,7 +121,7 @@ static uint64_t *choose_elements(base_arena *arena, uint64_t elements, uint64_t 
         uint64_t high = seed;
         seed = seed * 1664525u + 1013904223u;
         uint64_t random = high << 32 | seed;
-        list[i] = elements <= SAMPLES || i < 16 ? i : i < 32 ? elements - 1 - (i - 16) : random % elements;
+        list[i] = elements <= n || i < 16 ? i : i < 32 ? elements - 1 - (i - 16) : random % elements;
     }
     *count = n;
     return list;
@@ -197,7 +199,7 @@ static base_status check_sampled(walker *w, const plan_kernel *k, const lang_cod
         const plan_tensor *t = &w->p->tensors.at[k->tensor[k->program->outputs.at[i]]];
         uint64_t elements = 0, count = 0;
         (void)ir_shape_elements(&t->shape, &elements);
-        uint64_t *list = choose_elements(scratch, elements, &count);
+        uint64_t *list = choose_elements(scratch, elements, lang_cost(k->raw), &count);
         expected e = room_for(scratch, t->type, count);
         e.elements = list;
         w->total += elements;

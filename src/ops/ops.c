@@ -3,10 +3,14 @@
  * Takes the embedded texts. Gives parsed libraries (on first use) and instantiated programs. Knows no operator by name.
  */
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "ops/embedded.h"
 #include "ops/ops.h"
+
+#define COST_LIMIT                                                                                                     \
+    (UINT64_C(1) << 40) /* scalar operations of one operator: far above any network's, far below for ever */
 
 struct ops_registry {
     base_arena *arena;
@@ -139,7 +143,12 @@ base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *
         call.goals = goal->names;
         call.goal_count = goal->count;
     }
-    return lang_instantiate(arena, library, &call, out, d);
+    base_status status = lang_instantiate(arena, library, &call, out, d);
+    if (status == BASE_OK && lang_cost(*out) > COST_LIMIT) {
+        return base_error(d, &place, "it would take %" PRIu64 " scalar operations; an operator may take 2^40",
+                          lang_cost(*out));
+    }
+    return status;
 }
 
 base_status ops_check(base_arena *arena, ops_registry *r, const ir_model *m, const ops_goal *goal, base_diags *d) {

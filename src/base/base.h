@@ -166,7 +166,8 @@ typedef struct base_file {
     const uint8_t *at; /* mapped read-only, or read; unmapped with the arena */
     size_t size;
 } base_file;
-/* Maps a regular file, reads anything else up to 2^32 bytes. Errors say the system's reason. */
+/* Maps a regular file; reads anything else (a pipe, a device) up to 2^28 bytes, since it may have no end. Errors say the
+ * system's reason. */
 base_status base_file_read(base_arena *arena, const char *path, base_file *out, base_diags *d);
 /* Writes to a temporary name in the same folder, fsyncs, renames. On failure the old file stands and no new one is
  * left. force false: BASE_REFUSED when path exists. */

@@ -39,8 +39,17 @@ static void unmap(void *argument) {
     (void)munmap((void *)(uintptr_t)f->at, f->size);
 }
 
-/* Pipes and the like: to the end, at most 2^32 bytes. */
-static base_status read_stream(base_arena *arena, int fd, const char *path, base_file *out, base_diags *d) {
+#define LONGEST_STREAM ((uint64_t)1 << 28) /* bytes of what may have no end: /dev/zero */
+
+static base_status too_long(base_diags *d, const char *path) {
+    const base_place place = {.file = path};
+    base_error(d, &place, "it is no regular file, and did not end within 256 MiB");
+    return BASE_IO;
+}
+
+/* Pipes and the like: to the end, at most so many bytes. */
+static base_status read_stream(base_arena *arena, int fd, const char *path, uint64_t longest, base_file *out,
+                               base_diags *d) {
     base_text t = {.arena = arena};
     uint64_t total = 0;
     char *buffer = base_alloc(arena, 1 << 16, 1);
@@ -50,11 +59,11 @@ static base_status read_stream(base_arena *arena, int fd, const char *path, base
             continue;
         if (n < 0)
             return io_error(d, path, "cannot read", errno);
+        if ((total += (uint64_t)n) > longest)
+            return too_long(d, path);
         base_putn(&t, buffer, (size_t)n);
         if (n == 0)
             break;
-        if ((total += (uint64_t)n) > (uint64_t)1 << 32)
-            return io_error(d, path, "cannot read", EFBIG);
     }
     out->at = (const uint8_t *)t.at;
     out->size = t.n;
@@ -66,13 +75,13 @@ static base_status read_open(base_arena *arena, int fd, const char *path, base_f
     if (fstat(fd, &st) != 0)
         return io_error(d, path, "cannot read", errno);
     if (!S_ISREG(st.st_mode) || st.st_size == 0)
-        return read_stream(arena, fd, path, out, d); /* /proc has size 0 */
+        return read_stream(arena, fd, path, LONGEST_STREAM, out, d); /* /proc has size 0 */
     if ((uint64_t)st.st_size > SIZE_MAX)
         return io_error(d, path, "cannot read", EFBIG);
     base_file *mapped = BASE_NEW(arena, base_file); /* before the mapping: it may run out of memory */
     void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (at == MAP_FAILED)
-        return read_stream(arena, fd, path, out, d);
+        return read_stream(arena, fd, path, UINT64_MAX, out, d);
     *mapped = (base_file){.at = at, .size = (size_t)st.st_size};
     base_defer(arena, unmap, mapped);
     *out = *mapped;

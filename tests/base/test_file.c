@@ -148,6 +148,9 @@ static void what_cannot_be_read_is_said(void **state) {
     assert_int_equal(base_file_read(p->f.arena, p->folder, &file, &p->f.diags), BASE_IO);
     assert_string_equal(last_message(p), "cannot read: Is a directory");
     assert_null(file.at);
+    assert_int_equal(base_file_read(p->f.arena, "/dev/zero", &file, &p->f.diags), BASE_IO);
+    assert_string_equal(last_message(p), "it is no regular file, and did not end within 256 MiB");
+    assert_null(file.at);
 }
 
 static void an_existing_file_is_kept_unless_forced(void **state) {

@@ -77,6 +77,27 @@ static bool is_source(const char *name) {
     return n > 2 && strcmp(name + n - 2, ".c") == 0;
 }
 
+/* The module did not build. With a compiler that cannot build the least program either, that says nothing of the
+ * module. */
+static base_status build_failed(base_arena *arena, const char *folder, const char *compiler, check_process built,
+                                base_diags *d) {
+    static const char least[] = "int main(void) { return 0; }\n";
+    const base_output_file file = {.name = "burin_least.c", .bytes = least, .size = sizeof least - 1};
+    const char *argv[] = {compiler, "-std=c99", "-O2", "-w", "-o", "burin_least", file.name, "-lm", NULL};
+    const char *said = built.text[0] != 0
+                           ? base_printf(arena, ": %s", built.text)
+                           : base_printf(arena, ": it ended with status %d and said nothing", built.status);
+    base_status status = base_files_write(arena, folder, &file, 1, true, d);
+    if (status != BASE_OK) {
+        return status;
+    }
+    if (check_spawn(arena, folder, argv, NULL, NULL).status != 0) {
+        return base_error(d, NULL, "%s cannot build even an empty main%s; is it a working C compiler?", compiler, said);
+    }
+    base_error(d, NULL, "the emitted C does not compile with %s%s", compiler, said);
+    return BASE_WRONG;
+}
+
 base_status check_build_module(base_arena *arena, const plan_module *plan, const compile_options *o,
                                const char *compiler, bool trace, check_build *out, base_diags *d) {
     target_files files = {0};
@@ -110,8 +131,7 @@ base_status check_build_module(base_arena *arena, const plan_module *plan, const
     *BASE_PUSH(arena, &argv) = NULL;
     check_process built = check_spawn(arena, folder, argv.at, NULL, NULL);
     if (built.status != 0) {
-        base_error(d, NULL, "the emitted C does not compile with %s: %s", compiler, built.text);
-        return BASE_WRONG;
+        return build_failed(arena, folder, compiler, built, d);
     }
     *out = (check_build){.plan = plan, .folder = folder, .compiler = compiler, .flags = HOST_FLAGS, .trace = trace};
     return BASE_OK;

@@ -183,6 +183,9 @@ BURIN_API burin_status burin_file_write(burin_context *context, const char *path
 BURIN_API burin_status burin_list_targets(burin_context *context, burin_form form, const char **text);
 /* The target that -o PATH implies: the one whose extension the path has ("kws.ir": "ir"); NULL: none has it. */
 BURIN_API const char *burin_target_of(const char *path);
+/* Does a compile option, called as the command calls it ("check-cases"), have an effect with that target? true for a
+ * target or an option that does not exist: burin_compile says so. */
+BURIN_API bool burin_target_uses(const char *target, const char *option);
 BURIN_API burin_status burin_list_devices(burin_context *context, burin_form form, const char **text);
 BURIN_API burin_status burin_list_operators(burin_context *context, burin_form form, const char **text);
 

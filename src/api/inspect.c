@@ -236,6 +236,18 @@ const char *burin_target_of(const char *path) {
     return NULL;
 }
 
+bool burin_target_uses(const char *target, const char *option) {
+    const target_interface *t = target_find(target);
+    size_t n = 0;
+    for (const char *at = t != NULL && t->unused != NULL ? t->unused : ""; *at != 0; at += n + (at[n] == ' ')) {
+        n = strcspn(at, " ");
+        if (n == strlen(option) && strncmp(at, option, n) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void list_devices(burin_context *c, list_call *call) {
     (void)c;
     for (size_t i = 0; i < plan_device_count(); i++) {

@@ -78,8 +78,12 @@ static base_status refuse(burin_context *c, const char *path, const char *why) {
 }
 
 static base_status parse_npy(burin_context *c, const char *path, base_file file, burin_array *a) {
-    if (file.size < 10 || memcmp(file.at, "\x93NUMPY", 6) != 0) {
+    if (file.size < 6 || memcmp(file.at, "\x93NUMPY", 6) != 0) {
         return refuse(c, path, "not a .npy file: it does not begin with \\x93NUMPY");
+    }
+    if (file.size < 10) {
+        return refuse(c, path,
+                      base_printf(c->arena, "truncated: it ends after %zu bytes, inside the .npy header", file.size));
     }
     size_t length_bytes = file.at[6] == 1 ? 2 : 4, start = 8 + length_bytes;
     uint64_t length = 0;

@@ -131,6 +131,11 @@ static base_status check_prefix(burin_context *c, const char *prefix) {
     if (strcmp(made, prefix) == 0) {
         return BASE_OK;
     }
+    const size_t n = strlen(prefix);
+    if (strncmp(made, prefix, n) == 0 && strcmp(made + n, "_") == 0) {
+        base_error(&c->diags, NULL, "prefix: \"%s\" is reserved in C or C++; \"%s\" would do", prefix, made);
+        return BASE_USAGE;
+    }
     base_error(&c->diags, NULL, "prefix: \"%s\" is no C identifier of at most 64 characters; \"%s\" would be one",
                base_printable(c->arena, prefix, strlen(prefix), 80), made);
     return BASE_USAGE;

@@ -38,10 +38,30 @@ static burin_array array_for(burin_context *c, const ir_tensor *t, void **data) 
     return a;
 }
 
+/* Inputs may be large, and are made for a run: a model that neither numerics takes is refused first, with all that is
+ * unsupported listed. */
+static base_status check_operators(burin_context *c, const burin_model *m) {
+    const char *const tflm = "tflm", *const litert = "litert";
+    const ops_goal first = {&tflm, 1}, other = {&litert, 1};
+    base_arena *scratch = base_arena_new(&c->memory);
+    base_diags ignored = {.arena = scratch};
+    ir_model *refused;
+    base_status status = m->unsupported ? api_copy(m, &refused) : BASE_OK;
+    if (status == BASE_OK && ops_check(scratch, c->ops, m->ir, &other, &ignored) != BASE_OK) {
+        status = ops_check(scratch, c->ops, m->ir, &first, &c->diags);
+    }
+    base_arena_free(scratch);
+    return status;
+}
+
 static base_status generate(burin_context *c, void *arguments) {
     generate_call *call = arguments;
     const ir_graph *g = &call->m->ir->graphs.at[0];
     uint32_t state = call->seed;
+    base_status status = check_operators(c, call->m);
+    if (status != BASE_OK) {
+        return status;
+    }
     for (size_t i = 0; i < g->inputs.n; i++) {
         const ir_tensor *t = &g->tensors.at[g->inputs.at[i]];
         void *data;

@@ -29,6 +29,10 @@ const char *cli_shape_text(cli *c, const burin_array *a) {
     return text;
 }
 
+const char *cli_count(cli *c, size_t n, const char *what) {
+    return cli_format(c, "%zu %s%s", n, what, n == 1 ? "" : "s");
+}
+
 /* Equal but for extents of 1: a batch that was left out is no other shape; a transposed picture is. */
 bool cli_same_shape(const burin_array *a, const burin_array *b) {
     uint32_t i = 0, j = 0;
@@ -116,10 +120,11 @@ int cli_check_provider(cli *c, const char **provider) {
 
 int cli_make_inputs(cli *c, const burin_model *model, const char *why, burin_array *inputs) {
     uint32_t seed = c->arguments.given.seed ? (uint32_t)c->arguments.seed : 12345;
-    if (burin_input_count(model) > 0) {
+    int status = cli_report(c, burin_generate_inputs(c->context, model, seed, inputs));
+    if (status == 0 && burin_input_count(model) > 0) {
         cli_note(c, "%sthe inputs are made by the documented generator with seed %" PRIu32, why, seed);
     }
-    return cli_report(c, burin_generate_inputs(c->context, model, seed, inputs));
+    return status;
 }
 
 /* ---- printing ---- */

@@ -68,6 +68,8 @@ struct cli {
 
 /* Parses what follows the sub-command's word. Returns 0, or 2 with the message printed. */
 int cli_parse(cli *c, int count, char **words);
+/* 2, with the message printed, when an option was given that has no effect with that target. */
+int cli_check_target(cli *c, const char *target);
 void cli_print_options(FILE *out, cli_word word);
 /* Of n names the nearest to word, NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *names, size_t n);
@@ -109,6 +111,8 @@ int cli_check_provider(cli *c, const char **provider);
 int cli_make_inputs(cli *c, const burin_model *model, const char *why, burin_array *inputs);
 bool cli_exists(const char *path);
 const char *cli_shape_text(cli *c, const burin_array *a); /* [1,2,3] */
+/* "1 input", "2 inputs" */
+const char *cli_count(cli *c, size_t n, const char *what);
 /* One line: index, type, shape, name, the first values. */
 void cli_print_array(cli *c, const char *what, size_t i, const char *name, const burin_array *a);
 uint64_t cli_fnv1a64(const void *bytes, size_t n); /* FNV-1a, 64 bits */

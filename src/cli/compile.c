@@ -38,7 +38,7 @@ static int check_usage(cli *c, burin_compile_options *o) {
             return cli_usage(c, "no target writes .%s files; for a folder of that name say --target c", extension);
         }
     }
-    return 0;
+    return o->target != NULL ? cli_check_target(c, o->target) : 0; /* a device's own target uses everything */
 }
 
 /* The first file of the output that exists at path, NULL: none. */

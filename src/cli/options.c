@@ -270,6 +270,16 @@ int cli_parse(cli *c, int count, char **words) {
     return operands->n < command->operand_count ? cli_usage(c, "it needs %s", command->operands) : 0;
 }
 
+int cli_check_target(cli *c, const char *target) {
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const bool *given = (const bool *)((const char *)&c->arguments + options[i].given);
+        if (*given && !burin_target_uses(target, options[i].name)) {
+            return cli_usage(c, "--%s has no effect with target %s", options[i].name, cli_printable(c, target));
+        }
+    }
+    return 0;
+}
+
 void cli_print_options(FILE *out, cli_word word) {
     fprintf(out, "\nOptions (in parentheses what holds without them):\n");
     for (size_t i = 0; i < OPTION_COUNT; i++) {

@@ -74,7 +74,7 @@ static int match_files(cli *c, const burin_model *model, const char **files) {
                 at++;
             }
             if (at == n) {
-                return cli_usage(c, "--input: the model has %zu inputs, given were %zu", n, given->n);
+                return cli_usage(c, "--input: the model has %s, given were %zu", cli_count(c, n, "input"), given->n);
             }
             files[at] = given->at[i];
         }
@@ -176,6 +176,9 @@ int cli_run(cli *c) {
     }
     if (status == 0 && a->output_format != NULL && a->output_dir == NULL) {
         status = cli_usage(c, "--output-format needs --output-dir");
+    }
+    if (status == 0 && a->force && a->output_dir == NULL) {
+        status = cli_usage(c, "--force needs --output-dir: nothing is written without it");
     }
     if (status == 0) {
         status = cli_report(c, burin_load(c->context, a->operands.at[0], &model));

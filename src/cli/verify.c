@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -51,7 +52,7 @@ static int check_line(cli *c, const burin_model *model, const char *path, unsign
         return cli_refuse(c, "%s:%u: it must say: %s %zu TYPE [EXTENTS]", cli_printable(c, path), line, words[0], i);
     }
     if (i >= n) {
-        return cli_refuse(c, "%s:%u: the model has %zu %ss", cli_printable(c, path), line, n, words[0]);
+        return cli_refuse(c, "%s:%u: the model has %s", cli_printable(c, path), line, cli_count(c, n, words[0]));
     }
     burin_tensor_info info = in ? burin_input_info(model, i) : burin_output_info(model, i);
     is.rank = info.rank;
@@ -100,8 +101,9 @@ static int check_io(cli *c, const burin_model *model, const char *folder) {
         }
     }
     if (status == 0 && (next[1] != burin_input_count(model) || next[0] != burin_output_count(model))) {
-        status = cli_refuse(c, "%s: %zu inputs and %zu outputs; the model has %zu and %zu", cli_printable(c, path),
-                            next[1], next[0], burin_input_count(model), burin_output_count(model));
+        status = cli_refuse(c, "%s: %s and %s; the model has %zu and %zu", cli_printable(c, path),
+                            cli_count(c, next[1], "input"), cli_count(c, next[0], "output"), burin_input_count(model),
+                            burin_output_count(model));
     }
     return status;
 }
@@ -155,8 +157,8 @@ static int get_golden(cli *c, const burin_model *model, const char *folder, buri
                               : cli_read_array(c, path, &want, &golden[i]);
     }
     if (status == 0 && find(c, folder, "output", n) != NULL) {
-        status =
-            cli_refuse(c, "%s: there is an output_%zu, but the model has %zu outputs", cli_printable(c, folder), n, n);
+        status = cli_refuse(c, "%s: there is an output_%zu, but the model has %s", cli_printable(c, folder), n,
+                            cli_count(c, n, "output"));
     }
     return status;
 }
@@ -199,6 +201,29 @@ static int compare(cli *c, const burin_model *model, const burin_array *outputs,
     return worst;
 }
 
+static int check_folder(cli *c, const char *folder) {
+    struct stat is;
+    if (stat(folder, &is) != 0) {
+        return cli_refuse(c, "%s: no such folder", cli_printable(c, folder));
+    }
+    return S_ISDIR(is.st_mode) ? 0 : cli_refuse(c, "%s: it is no folder", cli_printable(c, folder));
+}
+
+/* Tolerances are of floats only. */
+static int check_tolerances(cli *c, const burin_model *model) {
+    const cli_given *given = &c->arguments.given;
+    bool floats = false;
+    for (size_t i = 0; i < burin_output_count(model); i++) {
+        const char *type = burin_output_info(model, i).type;
+        floats = floats || type[0] == 'f' || strncmp(type, "bf", 2) == 0;
+    }
+    if (floats || (!given->rtol && !given->atol)) {
+        return 0;
+    }
+    return cli_usage(c, "--%s has no effect: the model's outputs are all integers, which must be equal",
+                     given->rtol ? "rtol" : "atol");
+}
+
 int cli_verify(cli *c) {
     const cli_arguments *a = &c->arguments;
     const char *folder = a->operands.at[1], *provider;
@@ -207,6 +232,12 @@ int cli_verify(cli *c) {
     int status = cli_check_provider(c, &provider);
     if (status == 0) {
         status = cli_report(c, burin_load(c->context, a->operands.at[0], &model));
+    }
+    if (status == 0) {
+        status = check_tolerances(c, model);
+    }
+    if (status == 0) {
+        status = check_folder(c, folder);
     }
     if (status == 0) {
         status = check_io(c, model, folder);

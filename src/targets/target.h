@@ -31,6 +31,7 @@ typedef struct target_interface {
     const char *extension; /* "-o x.EXT" implies this target; NULL: a folder */
     bool executable;       /* can be built and run by check */
     bool needs_plan;       /* false: emit gets a plan only if the model can be planned */
+    const char *unused;    /* compile options without effect, as the command names them, a blank between; NULL: none */
     base_status (*emit)(base_arena *arena, const plan_module *plan, const ir_model *model, const target_options *o,
                         target_files *out, base_diags *d);
 } target_interface;

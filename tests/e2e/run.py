@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import struct
 import tempfile
 
@@ -80,13 +81,14 @@ pathlib.Path("long.bin").write_bytes(bytes(5))
 pathlib.Path("float.npy").write_bytes(made.npy("<f4", [1, 4], bytes(16)))
 pathlib.Path("turned.npy").write_bytes(made.npy("<f4", [3, 2], bytes(24)))
 pathlib.Path("cut.npy").write_bytes(made.npy("|i1", [1, 4], bytes(3)))
+pathlib.Path("six.npy").write_bytes(b"\x93NUMPY")
 pathlib.Path("x.pb").write_bytes(b"\x08\x01")
 pathlib.Path("fortran.npy").write_bytes(made.npy("<f4", [2, 3], bytes(24)).replace(b"'fortran_order': False", b"'fortran_order': True "))
 for model, words, status, texts in (
         ("dense.tflite", ["short.bin"], 1, ["3 bytes", "needs 4"]), ("dense.tflite", ["long.bin"], 1, ["5 bytes"]),
         ("dense.tflite", ["float.npy"], 1, ["f32", "i8"]), ("dense.tflite", ["cut.npy"], 1, ["cut.npy"]),
-        ("dense.tflite", ["x.pb"], 1, ["TensorProto"]), ("dense.tflite", ["absent.bin"], 1, ["absent.bin", "No such file"]),
-        ("dense.tflite", ["."], 1, []), ("dense.tflite", ["x.bin", "x.bin"], 2, ["the model has 1 inputs"]),
+        ("dense.tflite", ["six.npy"], 1, ["truncated", "6 bytes"]), ("dense.tflite", ["x.pb"], 1, ["TensorProto"]), ("dense.tflite", ["absent.bin"], 1, ["absent.bin", "No such file"]),
+        ("dense.tflite", ["."], 1, []), ("dense.tflite", ["x.bin", "x.bin"], 2, ["the model has 1 input,"]),
         ("dense.tflite", ["x="], 2, ["has no file"]), ("dense.tflite", ["y=x.bin"], 2, ['no input "y"', 'no file "y=x.bin"']),
         ("sum.ir", ["left.bin"], 2, ['nothing for input 1 "right"']), ("sum.ir", ["left.bin", "turned.npy"], 1, ["[3,2]", "[2,3]"]),
         ("sum.ir", ["left.bin", "fortran.npy"], 1, ["Fortran"]),
@@ -98,8 +100,19 @@ burin("run", "sum.ir", "--input", "left.bin", "--input", "right.npy", "--seed", 
 burin("run", "sum.ir", "--output-format", "raw", status=2)
 assert not os.path.exists("never")
 
-# a compiler that is not there is refused, one that fails is status 3 (the C does not compile); neither crashes or leaves anything
-for compiler, status in (("/nowhere/cc", 1), ("false", 3)):
+# a compiler that is not there, or builds nothing, is refused; one that builds other programs, but not the module, is status 3;
+# none crashes or leaves anything
+picky = pathlib.Path("picky")
+picky.write_text('#!/bin/sh\ncase "$*" in *burin_driver*) exit 9;; esac\nexec cc "$@"\n')
+picky.chmod(0o755)
+for compiler, status, text in (("/nowhere/cc", 1, "/nowhere/cc"), ("false", 1, "ended with status 1 and said nothing; is it a working C compiler?"),
+                               (os.path.abspath("picky"), 3, "the emitted C does not compile with")):
     done = burin("run", "dense.tflite", "--provider", "host", "--compiler", compiler, "--output-dir", "never", status=status)
-    assert compiler in done.stderr, done.stderr
+    assert compiler in done.stderr and text in done.stderr, done.stderr
+
+# operators are looked at before inputs are made: 2 GiB of them are refused in little memory, and nothing says that they are made
+pathlib.Path("wide.ir").write_text(made.SUM.replace("[2,3]", "[2,268435456]", 1))
+done = burin("run", "wide.ir", status=1)
+assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1 << 20    # KiB
+assert "add" in done.stderr and "memory" not in done.stderr and "made" not in done.stderr, done.stderr
 assert not os.path.exists("never")

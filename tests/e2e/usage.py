@@ -85,6 +85,15 @@ refuses(["compile", "dense.tflite", "-o", "out", "--dump-after", "fusee"], "fuse
 refuses(["compile", "dense.tflite", "-o", "out.qqq"], "no target writes .qqq files")
 refuses(["compile", "dense.tflite", "-o", "out", "--no-check", "--compiler", "gcc"], "--no-check leaves nothing for --compiler")
 refuses(["compile", "dense.tflite", "-o", "out", "--json", "--dump-after", "all"], "stdout can hold only one")
+refuses(["compile", "dense.tflite", "-o", "out", "--prefix", "int"], "prefix", "reserved in C or C++", '"int_"')
+for target in ("ir", "null"):
+    for words in (["--test", "0"], ["--weights", "inline"], ["--layout", "folder"], ["--prefix", "p"], ["--compiler", "cc"],
+                  ["--check-cases", "4"], ["--no-check"]):
+        refuses(["compile", "dense.tflite", "-o", "out", "--target", target, *words], f"{words[0]} has no effect with target {target}")
+refuses(["compile", "dense.tflite", "-o", "x.ir", "--device", "generic"], "--device has no effect with target ir")
+refuses(["run", "dense.tflite", "--force"], "--force needs --output-dir")
+for option in ("--rtol", "--atol"):
+    refuses(["verify", "dense.tflite", ".", option, "0.1"], f"{option} has no effect", "integers")
 refuses(["run", "dense.tflite", "--compiler", "gcc"], "--compiler needs --provider host")
 refuses(["run", "dense.tflite", "--raw", "--provider", "host"], "--raw needs --provider reference")
 refuses(["run", "dense.tflite", "--provider", "hots"], "did you mean host?")
@@ -92,7 +101,7 @@ assert sorted(os.listdir()) == ["dense.tflite"]
 
 # the forms of an option mean the same; -- ends the options
 for words in (["--output", "a.ir"], ["--output=a.ir"], ["-o", "a.ir"], ["-oa.ir"], ["-o=a.ir"]):
-    burin("compile", "dense.tflite", "-fq", *words)
+    burin("compile", "dense.tflite", "-fq", "-O2", "--numerics", "litert", *words)
     assert pathlib.Path("a.ir").read_text().startswith("burin 1\n")
     os.unlink("a.ir")
 os.rename("dense.tflite", "-dense.tflite")
@@ -102,6 +111,8 @@ os.rename("-dense.tflite", "dense.tflite")
 # files that are not there, not models, folders, empty
 refuses(["inspect", "absent.tflite"], "absent.tflite", "No such file", status=1)
 refuses(["inspect", "."], status=1)
+refuses(["inspect", "/dev/zero"], "/dev/zero", "no regular file", "256 MiB", status=1)
+refuses(["run", "dense.tflite", "--input", "/dev/zero"], "/dev/zero", "no regular file", status=1)
 pathlib.Path("empty").write_bytes(b"")
 refuses(["inspect", "empty"], "empty", status=1)
 pathlib.Path("noise").write_bytes(bytes(range(256)) * 16)

@@ -75,7 +75,7 @@ assert "cannot be made" in burin("verify", "sum.ir", both, status=1).stderr
 # folders that do not go with the model
 for name, files, text in (
         ("no-output", dict(input_0_bin=x), "neither output_0.npy nor output_0.bin"),
-        ("two", dict(input_0_bin=x, output_0_bin=y, output_1_bin=y), "output_1"),
+        ("two", dict(input_0_bin=x, output_0_bin=y, output_1_bin=y), "but the model has 1 output\n"),
         ("size", dict(input_0_bin=x, output_0_bin=y + b"\0"), "4 bytes"),
         ("type", dict(io_txt=IO.replace("INT8 [1,3]", "UINT8 [1,3]"), input_0_bin=x, output_0_bin=y), "io.txt:2"),
         ("shape", dict(io_txt=IO.replace("[1,4]", "[4,2]"), input_0_bin=x, output_0_bin=y), "io.txt:1"),
@@ -86,4 +86,5 @@ for name, files, text in (
         ("more", dict(io_txt=IO + "output 1 INT8 [1]\n", input_0_bin=x, output_0_bin=y), "io.txt:4")):
     done = burin("verify", "dense.tflite", golden(name, **files), status=1)
     assert text in done.stderr and done.stdout == "", (name, done.stderr)
-assert "absent" in burin("verify", "dense.tflite", "absent", status=1).stderr
+assert "absent: no such folder" in burin("verify", "dense.tflite", "absent", status=1).stderr
+assert "dense.tflite: it is no folder" in burin("verify", "dense.tflite", "dense.tflite", status=1).stderr

@@ -21,5 +21,6 @@ const target_interface target_ir = {
     .extension = "ir",
     .executable = false,
     .needs_plan = false,
+    .unused = "device prefix layout weights test no-check check-cases compiler",
     .emit = emit,
 };

@@ -1,41 +1,24 @@
 # ctest: name=e2e.cli_examples
 """Every example of docs/CLI.md is run: a line `$ ...` in a console block, and under it what it must print (... is anything)."""
 import os
-import pathlib
 import re
-import struct
+import shutil
 import subprocess
 import tempfile
 
 import support
 
-# the model and the data that the examples speak of
-MODEL = """burin 1
-model "ir" "digits.ir"
-graph "main" 0 {
-  tensor %0 i8[1,4] "image" quant {0.5:0}
-  tensor %1 i8[3,4] "weights" quant {0.25:0} = hex "01020304 00000000 04030201"
-  tensor %2 i32[3] "bias" quant {0.125:0} = hex "00000000 00000000 00000000"
-  tensor %3 i8[1,3] "hidden" quant {0.125:0}
-  tensor %4 i8[1,3] "scores" quant {0.125:0}
-  inputs (%0)
-  outputs (%4)
-  node fully_connected (%0, %1, %2) -> (%3) {act: text "none", keep_num_dims: int 0}
-  node relu (%3) -> (%4)
-}
-"""
-IMAGE = (5, 1, 1, 7)    # rows 5+2+3+28 = 38 and 20+3+2+7 = 32
-os.chdir(tempfile.mkdtemp())
-pathlib.Path("digits.ir").write_text(MODEL)
-pathlib.Path("image.bin").write_bytes(struct.pack("4b", *IMAGE))
-os.mkdir("golden")
-pathlib.Path("golden/input_0.bin").write_bytes(struct.pack("4b", *IMAGE))
-pathlib.Path("golden/output_0.bin").write_bytes(struct.pack("3b", 38, 0, 32))
+# the files that the text tells to copy
+text = (support.SOURCE / "docs/CLI.md").read_text()
+copied = re.search(r"^    cd build && .* && cp (.*) \.$", text, re.M).group(1).split()
+folder = tempfile.mkdtemp()
+for name in copied:
+    shutil.copy(support.SOURCE / "build" / name, folder)
+os.chdir(folder)
 os.mkdir("bin")
 os.symlink(os.environ["BURIN"], "bin/burin")
 environment = {**os.environ, "PATH": f"{os.getcwd()}/bin:{os.environ['PATH']}"}
 
-text = (support.SOURCE / "docs/CLI.md").read_text()
 examples = []
 for block in re.findall(r"^```console\n(.*?)^```$", text, re.M | re.S):
     for line in block.splitlines():

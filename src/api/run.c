@@ -11,6 +11,8 @@
 
 /* ---- inputs by the documented generator ---- */
 
+#define MADE_LIMIT ((uint64_t)1 << 30) /* elements of one made input */
+
 static base_value made_value(base_type type, double r) {
     unsigned bits = base_type_bits(type);
     if (base_type_is_float(type)) {
@@ -66,8 +68,11 @@ static base_status generate(burin_context *c, void *arguments) {
         const ir_tensor *t = &g->tensors.at[g->inputs.at[i]];
         void *data;
         uint64_t n = 0;
+        if (!ir_shape_elements(&t->shape, &n) || n > MADE_LIMIT) {
+            return base_error(&c->diags, NULL, "input %zu \"%s\" is too large to be made: it may have 2^30 elements", i,
+                              base_printable(c->arena, t->name, strlen(t->name), 60));
+        }
         call->inputs[i] = array_for(c, t, &data);
-        (void)ir_shape_elements(&t->shape, &n);
         for (uint64_t e = 0; e < n; e++) {
             state = state * 1664525u + 1013904223u;
             base_store(t->type, data, e, made_value(t->type, (double)(state >> 8) / 16777216.0));
@@ -109,13 +114,22 @@ static base_status check_inputs(burin_context *c, const run_call *call) {
     return BASE_OK;
 }
 
+/* After the operators are known to be sound: what they refuse may say that it is larger than any memory. */
+static void make_outputs(burin_context *c, const run_call *call, void **outputs) {
+    const ir_graph *g = &call->m->ir->graphs.at[0];
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        call->outputs[i] = array_for(c, &g->tensors.at[g->outputs.at[i]], &outputs[i]);
+    }
+}
+
 static base_status run_reference(burin_context *c, const run_call *call, const api_resolved *o,
-                                 const void *const *inputs, void *const *outputs) {
+                                 const void *const *inputs, void **outputs) {
     check_reference *reference = NULL;
     ops_goal goal = {o->compile.goals, o->compile.goal_count};
     base_arena *scratch = base_arena_new(&c->memory);
     base_status status = check_reference_new(scratch, c->ops, call->m->ir, &goal, !call->raw, &reference, &c->diags);
     if (status == BASE_OK) {
+        make_outputs(c, call, outputs);
         status = check_reference_run(reference, scratch, inputs, outputs, &c->diags);
     }
     base_arena_free(scratch);
@@ -123,7 +137,7 @@ static base_status run_reference(burin_context *c, const run_call *call, const a
 }
 
 static base_status run_host(burin_context *c, const run_call *call, const api_resolved *o, const void *const *inputs,
-                            void *const *outputs) {
+                            void **outputs) {
     ir_model *changed = NULL;
     plan_module *plan = NULL;
     base_arena *scratch = base_arena_new(&c->memory);
@@ -132,6 +146,7 @@ static base_status run_host(burin_context *c, const run_call *call, const api_re
         status = compile_plan(c->arena, c->ops, changed, &o->compile, &plan, &c->diags);
     }
     if (status == BASE_OK) {
+        make_outputs(c, call, outputs);
         const char *compiler = call->options->size >= sizeof *call->options ? call->options->compiler : NULL;
         status = check_run_emitted(scratch, plan, &o->compile, compiler, inputs, outputs, &c->diags);
     }
@@ -158,9 +173,6 @@ static base_status run(burin_context *c, void *arguments) {
     void **outputs = BASE_NEWS(c->arena, void *, g->outputs.n + 1);
     for (size_t i = 0; i < g->inputs.n; i++) {
         inputs[i] = call->inputs[i].data;
-    }
-    for (size_t i = 0; i < g->outputs.n; i++) {
-        call->outputs[i] = array_for(c, &g->tensors.at[g->outputs.at[i]], &outputs[i]);
     }
     if (strcmp(call->provider, "reference") == 0) {
         return run_reference(c, call, &o, inputs, outputs);

@@ -45,4 +45,8 @@ base_status lang_run_elements(const lang_code *code, base_arena *scratch, const 
 /* Scalar operations that one run costs, counted as words x elements; for reports and for choosing sampled checks. */
 uint64_t lang_cost(const lang_program *p);
 
+#define LANG_EVAL_DEPTH 2000u /* levels of a stage's expression that lang_compile takes */
+/* Levels of the deepest stage's expression. */
+uint32_t lang_depth(base_arena *scratch, const lang_program *p);
+
 #endif

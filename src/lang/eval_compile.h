@@ -5,7 +5,6 @@
 #include "lang/eval_private.h"
 
 #define LANG_EVAL_TERMS 20u
-#define LANG_EVAL_DEPTH 2000u /* of nested expressions: the compiler recurses */
 
 /* c + sum of k * term modulo 2^64. id below LANG_MAX_VARS: a variable; else LANG_MAX_VARS + node. */
 typedef struct lang_eval_term {

@@ -15,6 +15,29 @@ void lang_eval_touch(lang_eval_compiler *c, lang_ref r) {
     }
 }
 
+/* Levels below each node. */
+static uint32_t *depths(base_arena *arena, const lang_program *p) {
+    uint32_t *depth = BASE_NEWS(arena, uint32_t, p->nodes.n);
+    for (lang_ref r = 1; r < p->nodes.n; r++) {
+        for (uint32_t k = 0; k < lang_at(p, r)->count; k++) {
+            lang_ref o = lang_operand(p, r, k);
+            uint32_t own = o != 0 ? depth[o] + 1 : 0;
+            depth[r] = own > depth[r] ? own : depth[r];
+        }
+    }
+    return depth;
+}
+
+uint32_t lang_depth(base_arena *scratch, const lang_program *p) {
+    const uint32_t *depth = depths(scratch, p);
+    uint32_t deepest = 0;
+    for (size_t i = 0; i < p->stages.n; i++) {
+        uint32_t own = depth[p->stages.at[i].body];
+        deepest = own > deepest ? own : deepest;
+    }
+    return deepest;
+}
+
 lang_eval_context *lang_eval_context_new(base_arena *arena, const lang_program *p) {
     lang_eval_context *x = BASE_NEW(arena, lang_eval_context);
     size_t n = p->nodes.n;
@@ -24,16 +47,9 @@ lang_eval_context *lang_eval_context_new(base_arena *arena, const lang_program *
     x->flags = BASE_NEWS(arena, uint8_t, n);
     x->range = BASE_NEWS(arena, lang_eval_interval, n);
     x->constant = BASE_NEWS(arena, uint32_t, n);
-    x->depth = BASE_NEWS(arena, uint32_t, n);
+    x->depth = depths(arena, p);
     x->contents = BASE_NEWS(arena, lang_eval_interval, p->tensors.n);
     x->contents_known = BASE_NEWS(arena, uint8_t, p->tensors.n);
-    for (lang_ref r = 1; r < n; r++) {
-        for (uint32_t k = 0; k < lang_at(p, r)->count; k++) {
-            lang_ref o = lang_operand(p, r, k);
-            uint32_t depth = o != 0 ? x->depth[o] + 1 : 0;
-            x->depth[r] = depth > x->depth[r] ? depth : x->depth[r];
-        }
-    }
     return x;
 }
 

@@ -12,6 +12,8 @@
 #define COST_LIMIT                                                                                                     \
     (UINT64_C(1) << 40) /* scalar operations of one operator: far above any network's, far below for ever */
 
+#define ELEMENT_LIMIT ((uint64_t)INT32_MAX) /* of a tensor that an operator computes: what a module can index */
+
 struct ops_registry {
     base_arena *arena;
     lang_library *library;        /* all that was parsed so far; NULL before the first use */
@@ -92,7 +94,7 @@ const lang_library *ops_library(ops_registry *r, const char *op, base_diags *d) 
 
 static base_place place_of(base_arena *arena, const ir_model *m, const ir_graph *g, const ir_node *n) {
     base_place place = {.file = m->file, .byte = n->byte, .has_byte = n->byte != 0};
-    const char *word = n->source_name != NULL ? n->source_name : n->op;
+    const char *word = n->source_name != NULL && n->source_name[0] != 0 ? n->source_name : n->op;
     if (n->id_count > 0 && n->ids[0] != IR_NONE) {
         place.path = base_printf(arena, "subgraph[%u]/operator[%u] %s", g->index, n->ids[0], word);
     } else {
@@ -121,11 +123,41 @@ static lang_argument *arguments(base_arena *arena, const ir_graph *g, const uint
     return list;
 }
 
+/* What no run could finish, hold or evaluate is refused here, for inspect, run and compile alike. */
+static base_status check_limits(base_arena *arena, const lang_program *p, const base_place *place, base_diags *d) {
+    for (size_t i = 0; i < p->stages.n; i++) {
+        const lang_tensor *t = &p->tensors.at[p->stages.at[i].tensor];
+        uint64_t elements = 1;
+        for (uint32_t k = 0; k < t->rank; k++) {
+            elements *= (uint64_t)t->dim[k];
+        }
+        if (elements > ELEMENT_LIMIT) {
+            return base_error(d, place, "%s would have %" PRIu64 " elements; a tensor may have 2^31-1", t->name,
+                              elements);
+        }
+    }
+    if (lang_cost(p) > COST_LIMIT) {
+        return base_error(d, place, "it would take %" PRIu64 " scalar operations; an operator may take 2^40",
+                          lang_cost(p));
+    }
+    base_arena *scratch = base_arena_new(base_arena_memory(arena));
+    uint32_t depth = lang_depth(scratch, p);
+    base_arena_free(scratch);
+    if (depth > LANG_EVAL_DEPTH) {
+        return base_error(d, place, "its expression has %" PRIu32 " levels; an operator may have %u", depth,
+                          LANG_EVAL_DEPTH);
+    }
+    return BASE_OK;
+}
+
 base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
                             const ops_goal *goal, lang_program **out, base_diags *d) {
     base_place place = place_of(arena, m, g, n);
     if (!ops_has(r, n->op)) {
         return base_error(d, &place, "operator is not supported");
+    }
+    if (n->input_count > LANG_EVAL_DEPTH) { /* a choice between them has a level for each */
+        return base_error(d, &place, "it has %zu inputs; an operator may have %u", n->input_count, LANG_EVAL_DEPTH);
     }
     const lang_library *library = ops_library(r, n->op, d);
     if (library == NULL) {
@@ -144,11 +176,7 @@ base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *
         call.goal_count = goal->count;
     }
     base_status status = lang_instantiate(arena, library, &call, out, d);
-    if (status == BASE_OK && lang_cost(*out) > COST_LIMIT) {
-        return base_error(d, &place, "it would take %" PRIu64 " scalar operations; an operator may take 2^40",
-                          lang_cost(*out));
-    }
-    return status;
+    return status == BASE_OK ? check_limits(arena, *out, &place, d) : status;
 }
 
 base_status ops_check(base_arena *arena, ops_registry *r, const ir_model *m, const ops_goal *goal, base_diags *d) {

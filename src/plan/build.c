@@ -4,12 +4,14 @@
  * substituted), tensors with lifetimes, aliases of reshapes, offsets. Collects every operator that cannot be planned.
  */
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "plan/plan_private.h"
 
-#define FOLD_LIMIT ((uint64_t)1 << 26) /* bytes of one folded stage */
-#define SMALL_STAGE 12u                /* nodes: a map this small is computed again at each reader rather than stored */
+#define FOLD_LIMIT ((uint64_t)1 << 26)     /* bytes of one folded stage */
+#define TENSOR_LIMIT ((uint64_t)INT32_MAX) /* elements, bytes and extents: what a module's tables hold */
+#define SMALL_STAGE 12u /* nodes: a map this small is computed again at each reader rather than stored */
 
 typedef struct builder {
     base_arena *arena;
@@ -78,6 +80,21 @@ static uint32_t add_tensor(builder *b, plan_tensor t) {
     return i;
 }
 
+/* What: how the tensor is called in an error. */
+static base_status check_size(builder *b, const char *what, const plan_tensor *x, uint64_t elements) {
+    uint64_t widest = 0;
+    for (uint32_t k = 0; k < x->shape.rank; k++) {
+        widest = (uint64_t)x->shape.dim[k] > widest ? (uint64_t)x->shape.dim[k] : widest;
+    }
+    if (elements <= TENSOR_LIMIT && x->bytes <= TENSOR_LIMIT && widest <= TENSOR_LIMIT) {
+        return BASE_OK;
+    }
+    return base_error(b->d, NULL,
+                      "%s: %s \"%s\" is too large: %" PRIu64 " elements, %" PRIu64 " bytes, an extent of %" PRIu64
+                      "; a module may have 2^31-1 of each",
+                      b->plan->model->file, what, x->name, elements, x->bytes, widest);
+}
+
 static base_status add_graph_tensor(builder *b, uint32_t g, plan_role role, uint32_t *out) {
     if (b->of_graph[g] != IR_NONE) {
         *out = b->of_graph[g];
@@ -87,20 +104,21 @@ static base_status add_graph_tensor(builder *b, uint32_t g, plan_role role, uint
     plan_tensor x = {
         .graph_tensor = g, .role = role, .type = t->type, .shape = t->shape, .quant = t->quant, .data = t->data};
     x.name = base_printable(b->arena, t->name, strlen(t->name), 80);
-    if (!ir_tensor_bytes(t, &x.bytes)) {
-        return base_error(b->d, NULL, "%s: tensor %u \"%s\" is too large", b->plan->model->file, g, x.name);
+    uint64_t elements = UINT64_MAX;
+    if (!ir_shape_elements(&t->shape, &elements) || !ir_tensor_bytes(t, &x.bytes)) {
+        x.bytes = UINT64_MAX;
     }
     if (t->data != NULL) {
         x.role = PLAN_CONSTANT;
     } else if (t->variable && role != PLAN_INPUT) { /* what the caller sets before each run is no state */
         x.role = PLAN_STATE;
     }
-    *out = b->of_graph[g] = add_tensor(b, x);
-    return BASE_OK;
+    *out = b->of_graph[g] = add_tensor(b, x); /* one that is too large, too: it is reported once */
+    return check_size(b, base_printf(b->arena, "tensor %u", g), &x, elements);
 }
 
 /* A tensor that only the program knows: an intermediate stage, or a constant that folding made. */
-static uint32_t add_program_tensor(builder *b, const lang_program *p, const lang_tensor *t) {
+static base_status add_program_tensor(builder *b, const lang_program *p, const lang_tensor *t, uint32_t *out) {
     plan_tensor x = {.graph_tensor = IR_NONE,
                      .role = t->data != NULL ? PLAN_CONSTANT : PLAN_SCRATCH,
                      .type = t->type,
@@ -120,7 +138,11 @@ static uint32_t add_program_tensor(builder *b, const lang_program *p, const lang
     bool fits = base_type_bytes(t->type, elements, &x.bytes);
     assert(fits);
     (void)fits;
-    return add_tensor(b, x);
+    base_status status = check_size(b, "an operator's intermediate tensor", &x, elements);
+    if (status == BASE_OK) {
+        *out = add_tensor(b, x);
+    }
+    return status;
 }
 
 /* Which tensors the kept stages read or write. */
@@ -162,7 +184,7 @@ static base_status bind_tensors(builder *b, plan_kernel *k) {
         } else if (used[i] && in != IR_NONE) {
             status = add_graph_tensor(b, k->node->inputs[in], PLAN_ACTIVATION, &k->tensor[i]);
         } else if (used[i]) {
-            k->tensor[i] = add_program_tensor(b, p, t);
+            status = add_program_tensor(b, p, t, &k->tensor[i]);
         }
     }
     base_arena_free(scratch);
@@ -314,6 +336,22 @@ static void place(builder *b) {
     base_arena_free(scratch);
 }
 
+/* What the tables and macros of a module hold as 32 bits. */
+static base_status check_totals(builder *b) {
+    const plan_module *p = b->plan;
+    const struct {
+        const char *what;
+        uint64_t bytes;
+    } totals[] = {{"an arena", p->arena_bytes + p->state_bytes}, {"constants", p->constant_bytes}};
+    for (size_t i = 0; i < sizeof totals / sizeof totals[0]; i++) {
+        if (totals[i].bytes > UINT32_MAX) {
+            return base_error(b->d, NULL, "%s: the module needs %s of %" PRIu64 " bytes; it may have 2^32-1",
+                              p->model->file, totals[i].what, totals[i].bytes);
+        }
+    }
+    return BASE_OK;
+}
+
 /* ---- hashes ---- */
 
 static void fill_hashes(builder *b) {
@@ -363,6 +401,10 @@ base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, 
     find_aliases(&b);
     fill_lifetimes(p);
     place(&b);
+    status = check_totals(&b);
+    if (status != BASE_OK) {
+        return status;
+    }
     fill_hashes(&b);
     *out = p;
     return plan_validate(p, d);

@@ -14,6 +14,10 @@ static void put_array(c_module *m, base_text *t, const char *name, base_type typ
     base_puts(t, "};\n");
 }
 
+static bool is_compared_as_floats(const plan_tensor *x) {
+    return base_type_is_float(x->type) && c_elements(&x->shape) > 0;
+}
+
 static void put_case_data(c_module *m, base_text *t, unsigned k) {
     const target_case *c = &m->options->cases[k];
     for (size_t i = 0; i < m->plan->inputs.n; i++) {
@@ -24,7 +28,7 @@ static void put_case_data(c_module *m, base_text *t, unsigned k) {
         const plan_tensor *x = c_io(m, false, i);
         put_array(m, t, base_printf(m->arena, "case_%u_output_%zu", k, i), x->type, c->outputs[i],
                   c_elements(&x->shape));
-        if (base_type_is_float(x->type)) {
+        if (is_compared_as_floats(x)) {
             put_array(m, t, base_printf(m->arena, "case_%u_bound_%zu", k, i), BASE_F64, c->bounds[i],
                       c_elements(&x->shape));
         }
@@ -33,7 +37,7 @@ static void put_case_data(c_module *m, base_text *t, unsigned k) {
 
 static bool has_floats(const c_module *m) {
     for (size_t i = 0; i < m->plan->outputs.n; i++) {
-        if (base_type_is_float(c_io(m, false, i)->type)) {
+        if (is_compared_as_floats(c_io(m, false, i))) {
             return true;
         }
     }
@@ -68,7 +72,7 @@ static const char *value_text(c_module *m, c_helpers *h, base_type type, const c
 static void put_compare(c_module *m, base_text *t, c_helpers *h, unsigned k, size_t i) {
     const plan_tensor *x = c_io(m, false, i);
     const char *want = base_printf(m->arena, "case_%u_output_%zu", k, i);
-    if (!base_type_is_float(x->type)) {
+    if (!is_compared_as_floats(x)) {
         c_put(m, t, "    if (memcmp($_output(&model, %zu), %s, %" PRIu64 ") != 0) {\n        ok = 0;\n    }\n", i, want,
               x->bytes);
         return;

@@ -102,7 +102,7 @@ typedef struct burin_compile_options {
     const char *target;     /* "c"; NULL: the device's, or "c" */
     const char *device;     /* "generic" */
     const char *prefix;     /* of every symbol and file, a C identifier; NULL: made from the input's name */
-    unsigned opt_level;     /* 0, 1, 2 (so far as 1) */
+    unsigned opt_level;     /* 0: as defined, 1: forms by role, 2: twice the unrolling */
     const char *numerics;   /* "tflm" or "litert": whose rounding, where they differ */
     const char *layout;     /* "folder" or "single" */
     const char *weights;    /* "inline" or "blob" */

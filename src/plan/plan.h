@@ -121,7 +121,7 @@ typedef struct plan_options {
     const char *prefix;
     const char *const *goals; /* language goals: "litert" */
     size_t goal_count;
-    unsigned opt_level; /* 0: nests as defined; 1: forms by role; 2: as 1 so far */
+    unsigned opt_level; /* 0: nests as defined; 1: forms by role; 2: as 1 with twice the unrolling */
 } plan_options;
 
 /* Builds the plan of the model's entry graph. Errors: unsupported operators (all listed), shapes that are not known. */

@@ -1,7 +1,8 @@
 # ctest: name=corpus.c_hygiene, labels=corpus, timeout=1800
 """The emitted modules of keyword spotting and visual wake words are fit for somebody's firmware: no warning under three compilers,
 nothing undefined but mem* and libm, no writable global, bounded stack, clean under sanitizers with their golden cases, two in one
-program; as C++; and equal, byte for byte, when compiled from another folder and in another locale."""
+program; as C++; in both layouts, with weights inline and as a blob; and equal, byte for byte, when compiled from another folder and
+in another locale."""
 import filecmp
 import os
 import pathlib
@@ -57,4 +58,10 @@ with tempfile.TemporaryDirectory() as folder:
         if other:
             for extra in pathlib.Path("mains").glob("kept_*"):
                 extra.rename(pathlib.Path(other, extra.name[len("kept_"):]))
+    # The other layouts and places of weights, floats, and the schedules of other devices.
+    for k, (model, options) in enumerate((("hello_world_float.tflite", ["--layout", "single"]),
+                                          ("person_detect.tflite", ["--weights", "blob", "--device", "cortex-m4"]),
+                                          ("kws_int8.tflite", ["--layout", "single", "--weights", "blob", "--device", "host"]))):
+        burin("compile", find(model), "-o", f"more{k}", "--prefix", f"m{k}", "--no-check", *options)
+        failed |= subprocess.run(["bash", hygiene, "--cflags", "-Wconversion -Wsign-conversion", f"more{k}"]).returncode != 0
 sys.exit(failed)

@@ -776,8 +776,9 @@ static void gather(c_tile *t, uint32_t mr) {
     if (t->line != t->K) {
         c_line(u->scope, "q[%s + %" PRId64 "] = 0;", to, t->K);
     }
-    if (t->low == 0 && t->high == t->M) {
-        copy_line(t, to, false);
+    bool no_point_inside = t->low == t->high;
+    if ((t->low == 0 && t->high == t->M) || no_point_inside) {
+        copy_line(t, to, no_point_inside);
     } else {
         const char *m = u->var_text[t->m];
         c_scope *scope = u->var_scope[t->m];

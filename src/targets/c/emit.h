@@ -48,6 +48,7 @@ typedef struct c_argument {
     uint32_t tensor; /* program tensor; IR_NONE: data */
     uint32_t data;   /* index of c_module.data */
     base_type type;
+    const char *name;        /* for people: what the definition calls it */
     bool written, exclusive; /* exclusive: no other argument shares bytes with it, restrict may be said */
 } c_argument;
 
@@ -165,7 +166,7 @@ c_unit *c_unit_new(c_module *m, const plan_kernel *kernel, lang_ranges *ranges);
 /* Starts a stage: clears memo, facts and variables; counts uses and flags. false: too deep, diagnosed. */
 bool c_unit_stage(c_unit *u, const lang_stage *s);
 uint32_t c_argument_of(c_unit *u, uint32_t tensor);
-uint32_t c_argument_data(c_unit *u, uint32_t data);
+uint32_t c_argument_data(c_unit *u, uint32_t data, const char *name);
 /* Closes the unit: its function (new or found) and the call are entered. */
 void c_unit_finish(c_unit *u, c_kernel_calls *calls);
 

@@ -420,14 +420,14 @@ static bool pack_as(c_tile *t, bool *retry) {
     if (*retry) {
         return false;
     }
-    t->weights = c_argument_data(u, c_data_add(u->m, x.type, x.bytes, count));
+    t->weights = c_argument_data(u, c_data_add(u->m, x.type, x.bytes, count), "packed factors");
     t->start = UINT32_MAX;
     if (!real && (t->bias != IR_NONE || x.hoist)) {
         uint8_t *values = BASE_NEWS(u->arena, uint8_t, (size_t)(tiles * t->nr * 8));
         for (int64_t n = 0; n < tiles * t->nr; n++) {
             base_store(t->type, values, (uint64_t)n, (base_value){.i = x.start[n]});
         }
-        t->start = c_argument_data(u, c_data_add(u->m, t->type, values, (uint64_t)(tiles * t->nr)));
+        t->start = c_argument_data(u, c_data_add(u->m, t->type, values, (uint64_t)(tiles * t->nr)), "first sums");
     }
     if (x.hoist) {
         t->addend = 0;

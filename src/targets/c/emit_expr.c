@@ -423,25 +423,25 @@ uint32_t c_argument_of(c_unit *u, uint32_t tensor) {
         for (uint32_t k = 0; k < t->rank; k++) {
             count *= (uint64_t)t->dim[k];
         }
-        return c_argument_data(u, c_data_add(u->m, t->type, t->data, count));
+        return c_argument_data(u, c_data_add(u->m, t->type, t->data, count), t->name);
     }
     for (uint32_t k = 0; k < u->arguments.n; k++) {
         if (u->arguments.at[k].tensor == tensor) {
             return k;
         }
     }
-    *BASE_PUSH(u->arena, &u->arguments) = (c_argument){.tensor = tensor, .type = u->p->tensors.at[tensor].type};
+    *BASE_PUSH(u->arena, &u->arguments) = (c_argument){.tensor = tensor, .type = t->type, .name = t->name};
     return (uint32_t)(u->arguments.n - 1);
 }
 
-uint32_t c_argument_data(c_unit *u, uint32_t data) {
+uint32_t c_argument_data(c_unit *u, uint32_t data, const char *name) {
     for (uint32_t k = 0; k < u->arguments.n; k++) {
         if (u->arguments.at[k].tensor == IR_NONE && u->arguments.at[k].data == data) {
             return k;
         }
     }
     *BASE_PUSH(u->arena, &u->arguments) =
-        (c_argument){.tensor = IR_NONE, .data = data, .type = u->m->data.at[data].type};
+        (c_argument){.tensor = IR_NONE, .data = data, .type = u->m->data.at[data].type, .name = name};
     return (uint32_t)(u->arguments.n - 1);
 }
 

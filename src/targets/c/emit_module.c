@@ -239,7 +239,8 @@ static bool is_plain(const char *s) {
     return s[0] != 0 && strlen(s) <= 60;
 }
 
-/* What a function is, for people: the step and operators it was made for, how it works, and which other steps share it. */
+/* What a function is, for people: the step and operators it was made for, how it works, which other steps share it, and what its
+ * arguments are in the definition. */
 static void put_purpose(c_module *m, base_text *t, const c_function *f, const char *others) {
     const plan_kernel *k = &m->plan->kernels.at[f->step];
     const lang_tensor *output = &k->program->tensors.at[f->output];
@@ -261,6 +262,9 @@ static void put_purpose(c_module *m, base_text *t, const c_function *f, const ch
     base_put(t, "; %s", f->form);
     if (others[0] != 0) {
         base_put(t, "; shared by steps %" PRIu32 "%s", f->step, others);
+    }
+    for (size_t i = 0; i < f->argument_count; i++) {
+        base_put(t, "%sp%zu %s", i == 0 ? ".\n * " : ", ", i, f->arguments[i].name);
     }
     base_puts(t, ". */\n");
 }

@@ -146,8 +146,9 @@ static void equal_loops_are_emitted_once(void **state) {
     const char *source = m.files.list.at[1].bytes;
     assert_non_null(strstr(source, "tm_k0("));
     assert_null(strstr(source, "tm_k1("));
-    assert_non_null(
-        strstr(source, "/* Step 0: t, Y f32 6; loop nest; shared by steps 0, 1, 2.\n * p0 Y, p1 X, p2 W. */\nstatic void tm_k0("));
+    assert_non_null(strstr(
+        source,
+        "/* Step 0: t, Y f32 6; loop nest; shared by steps 0, 1, 2.\n * p0 Y, p1 X, p2 W. */\nstatic void tm_k0("));
     assert_int_equal(test_module_run(&m, STRICT), 0);
     test_module_free(&m);
 }

@@ -7,10 +7,10 @@ import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
-DTYPE = {'i8': np.int8, 'u8': np.uint8, 'i16': np.int16, 'i32': np.int32, 'i64': np.int64, 'f32': np.float32,
-         'f16': np.float16, 'bool': np.bool_}
-TENSOR = {'i8': 'INT8', 'u8': 'UINT8', 'i16': 'INT16', 'i32': 'INT32', 'i64': 'INT64', 'f32': 'FLOAT32',
-          'f16': 'FLOAT16', 'bool': 'BOOL'}
+DTYPE = {'i8': np.int8, 'u8': np.uint8, 'i16': np.int16, 'u16': np.uint16, 'i32': np.int32, 'u32': np.uint32, 'i64': np.int64,
+         'u64': np.uint64, 'f32': np.float32, 'f64': np.float64, 'f16': np.float16, 'bool': np.bool_}
+TENSOR = {'i8': 'INT8', 'u8': 'UINT8', 'i16': 'INT16', 'u16': 'UINT16', 'i32': 'INT32', 'u32': 'UINT32', 'i64': 'INT64',
+          'u64': 'UINT64', 'f32': 'FLOAT32', 'f64': 'FLOAT64', 'f16': 'FLOAT16', 'bool': 'BOOL'}
 ACT = {'none': 0, 'relu': 1, 'relu_n1_to_1': 2, 'relu6': 3}
 
 
@@ -161,23 +161,37 @@ def operator(word, attrs, inputs):
 VERSION = {'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 3, 'FULLY_CONNECTED': 4, 'SOFTMAX': 2}
 
 
+def option_table(name, fields):
+    """The table NAME + Options with its fields set."""
+    o = getattr(schema, name + 'OptionsT')()
+    for field, value in fields.items():
+        if not hasattr(o, field):
+            raise ValueError(f'{name}Options has no {field}')
+        setattr(o, field, value)
+    return o
+
+
 def build(word, attrs, inputs, outputs):
-    """The bytes of a model of one operator. inputs: Tensor or None (absent)."""
+    """The bytes of a model of one operator, in Burin's words. inputs: Tensor or None (absent)."""
     name, options, inputs = operator(word, attrs, inputs)
+    return build_model([(name, options, inputs, outputs)])
+
+
+def build_model(operators):
+    """The bytes of a model of one graph; operators: (builtin's name, options table or None, inputs, outputs). A Tensor that is
+    met again is the same tensor; one that is no constant and no output before is an input of the model; every output is one of the
+    model's."""
     m = schema.ModelT()
     m.version, m.description = 3, ''
-    code = schema.OperatorCodeT()
-    code.builtinCode = getattr(schema.BuiltinOperator, name)
-    code.deprecatedBuiltinCode = min(code.builtinCode, 127)
-    code.version = VERSION.get(name, 1)
-    m.operatorCodes = [code]
-    m.buffers = [schema.BufferT()]
+    m.operatorCodes, m.buffers, codes, numbers = [], [schema.BufferT()], {}, {}
     g = schema.SubGraphT()
-    g.name, g.tensors, g.inputs, g.outputs = 'main', [], [], []
+    g.name, g.tensors, g.inputs, g.outputs, g.operators = 'main', [], [], [], []
 
-    def add(t, kind, k):
+    def add(t, kind):
+        if id(t) in numbers:
+            return numbers[id(t)]
         s = schema.TensorT()
-        s.name, s.shape, s.type = f'{kind}{k}', t.shape, getattr(schema.TensorType, TENSOR[t.type])
+        s.name, s.shape, s.type = f'{kind}{len(g.tensors)}', t.shape, getattr(schema.TensorType, TENSOR[t.type])
         s.hasRank = True
         if t.scale:
             s.quantization = schema.QuantizationParametersT()
@@ -190,24 +204,30 @@ def build(word, attrs, inputs, outputs):
             s.buffer = len(m.buffers) - 1
         else:
             s.buffer = 0
+            (g.inputs if kind == 'in' else g.outputs).append(len(g.tensors))
         g.tensors.append(s)
-        return len(g.tensors) - 1
+        numbers[id(t)] = len(g.tensors) - 1
+        return numbers[id(t)]
 
-    op = schema.OperatorT()
-    op.opcodeIndex, op.inputs, op.outputs = 0, [], []
-    for k, t in enumerate(inputs):
-        i = -1 if t is None else add(t, 'in', k)
-        op.inputs.append(i)
-        if t is not None and not t.constant:
-            g.inputs.append(i)
-    for k, t in enumerate(outputs):
-        i = add(t, 'out', k)
-        op.outputs.append(i)
-        g.outputs.append(i)
-    if options is not None:
-        op.builtinOptions = options
-        op.builtinOptionsType = getattr(schema.BuiltinOptions, type(options).__name__[:-1])
-    g.operators = [op]
+    for name, options, inputs, outputs in operators:
+        if name not in codes:
+            code = schema.OperatorCodeT()
+            code.builtinCode = getattr(schema.BuiltinOperator, name)
+            code.deprecatedBuiltinCode = min(code.builtinCode, 127)
+            code.version = VERSION.get(name, 1)
+            codes[name] = len(m.operatorCodes)
+            m.operatorCodes.append(code)
+        op = schema.OperatorT()
+        op.opcodeIndex = codes[name]
+        op.inputs = [-1 if t is None else add(t, 'in') for t in inputs]
+        op.outputs = [add(t, 'out') for t in outputs]
+        if options is not None:
+            table = type(options).__name__[:-1]
+            if hasattr(schema.BuiltinOptions, table):
+                op.builtinOptions, op.builtinOptionsType = options, getattr(schema.BuiltinOptions, table)
+            else:
+                op.builtinOptions2, op.builtinOptions2Type = options, getattr(schema.BuiltinOptions2, table)
+        g.operators.append(op)
     m.subgraphs = [g]
     b = flatbuffers.Builder(1024)
     b.Finish(m.Pack(b), b'TFL3')

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# ctest: name=corpus.random_ops, labels=corpus, timeout=1500
+"""Random models of one operator: what Burin computes with --numerics litert is what LiteRT's reference resolver computes.
+
+  random_ops.py [--only PATTERN] [--count N] [--seed N] [--all] [--keep DIR] [--list]
+
+At least 20 of each row of tests/support/random_ops (an operator and a type). Integers bit for bit, floats within 1e-5 of
+themselves and 1e-6 of the largest. The evaluator computes all, the emitted C those of every fourth row, --all: of every row. What LiteRT
+refuses is no test; what Burin alone refuses fails, unless the row says why. Run by the oracles' Python; ctest's Python starts that one.
+
+The operators of a row are put side by side into one model, so that one run of the command computes them; where that is refused or
+differs, each is run by itself. --keep writes the models that fail, with their inputs.
+"""
+import argparse
+import concurrent.futures
+import copy
+import importlib.util
+import multiprocessing
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zlib
+
+if not os.environ.get("BURIN_ORACLE_PYTHON") and "ai_edge_litert" not in sys.modules:
+    try:
+        import ai_edge_litert  # noqa: F401
+    except ImportError:
+        from support import ORACLE_PYTHON, skip
+        if not ORACLE_PYTHON.exists():
+            skip("no .oracles: run scripts/setup check-all")
+        os.environ["BURIN_ORACLE_PYTHON"] = "1"
+        os.execv(ORACLE_PYTHON, [str(ORACLE_PYTHON), __file__, *sys.argv[1:]])
+
+import numpy as np
+
+SUPPORT = pathlib.Path(__file__).parent.parent / "support"
+sys.path.insert(0, str(SUPPORT))
+sys.path.insert(0, str(SUPPORT / "random_ops"))
+import rows
+import tflite_build as build
+
+COUNT = 20
+TRIES = 3  # as many draws as wanted instances, at most: LiteRT refuses some
+TIMEOUT = 120
+
+
+class Instance:
+    """One drawn operator: its tensors, and LiteRT's outputs or why there are none."""
+
+    def __init__(self, row, number, seed):
+        r = rows.Draw(zlib.crc32(f"{row.name}/{number}/{seed}".encode()))
+        self.number = number
+        self.inputs, self.outputs, fields = row.draw(r, row.kind)
+        table = build.option_table(row.options, fields) if row.options else None
+        if not row.options and fields:
+            raise ValueError(f"{row.name}: fields without an options table")
+        self.operator = (row.operator, table, self.inputs, self.outputs)
+        self.want, self.fault = None, None
+
+    def given(self):
+        """Contents of the model's inputs: a tensor that is used twice is one."""
+        return list({id(t): t.data for t in self.inputs if t is not None and not t.constant}.values())
+
+    def model(self):
+        return build.build_model([self.operator])
+
+
+def litert(jobs, pipe):
+    """In a process of its own, since some models kill it: sends for each the outputs, or why there are none."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    for model, arrays in jobs:
+        try:
+            pipe.send([np.asarray(v) for v in build.run_litert(model, arrays)])
+        except Exception as e:  # every kind of refusal
+            pipe.send(" ".join(str(e).split())[:160] or type(e).__name__)
+
+
+def ask_litert(instances):
+    """Fills want and the outputs' shapes, or fault."""
+    jobs = [(x.model(), x.given()) for x in instances]
+    context, at = multiprocessing.get_context("forkserver"), 0
+    while at < len(jobs):
+        ours, theirs = context.Pipe(False)
+        process = context.Process(target=litert, args=(jobs[at:], theirs))
+        process.start()
+        theirs.close()
+        while at < len(jobs):
+            try:
+                if not ours.poll(TIMEOUT):
+                    process.kill()
+                    answer = "it does not end"
+                else:
+                    answer = ours.recv()
+            except EOFError:
+                answer = "it died"
+            x, at = instances[at], at + 1
+            if isinstance(answer, str):
+                x.fault = answer
+                if answer.startswith("it d"):
+                    break
+                continue
+            x.want = answer
+            for t, v in zip(x.outputs, answer):
+                t.shape = list(v.shape)
+        process.join()
+
+
+def differs(got, want):
+    """None, or the first element that differs. got: bytes."""
+    if len(got) != want.nbytes:
+        return f"{len(got)} bytes, not {want.nbytes}"
+    got = np.frombuffer(got, want.dtype).reshape(want.shape)
+    if want.dtype.kind == "f":
+        with np.errstate(all="ignore"):
+            top = np.max(np.abs(want[np.isfinite(want)]), initial=0)
+            unit = 1e-5 if want.dtype != np.float16 else 2e-3
+            bad = ~((got == want) | (np.isnan(got) & np.isnan(want)) | (np.abs(got - want) <= unit * np.abs(want) + unit / 10 * top))
+    else:
+        bad = got != want
+    if not bad.any():
+        return None
+    k = tuple(int(i[0]) for i in np.nonzero(bad)) if bad.ndim else ()
+    return f"{list(k)} {got[k]}, not {want[k]}; {int(bad.sum())} of {bad.size} differ"
+
+
+def compare(instances, folder):
+    """Of the outputs in the folder, in order: [(instance, fault)]."""
+    faults, at = [], 0
+    for x in instances:
+        for k, want in enumerate(x.want):
+            fault = differs((folder / f"output_{at}.bin").read_bytes(), want)
+            at += 1
+            if fault:
+                faults.append((x, f"output {k}: {fault}"))
+                break
+    return faults
+
+
+def burin(instances, work, provider):
+    """Runs them side by side -> (what was said if refused or failed, its exit status, faults)."""
+    work.mkdir(parents=True, exist_ok=True)
+    model = work / "model.tflite"
+    model.write_bytes(build.build_model([x.operator for x in instances]))
+    arguments = []
+    for k, v in enumerate(v for x in instances for v in x.given()):
+        (work / f"input_{k}.bin").write_bytes(v.tobytes())
+        arguments += ["--input", work / f"input_{k}.bin"]
+    done = subprocess.run([os.environ["BURIN"], "run", model, "--numerics", "litert", "--provider", provider, "--output-dir", work / "out",
+                           "--output-format", "raw", "--quiet", "--force", *arguments], capture_output=True, text=True, timeout=10 * TIMEOUT)
+    if done.returncode:
+        said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip() or f"exit {done.returncode}")
+        return said.replace(str(model), "model"), done.returncode, []
+    return None, 0, compare(instances, work / "out")
+
+
+def singly(instances, work, provider):
+    """-> (refusals, faults): [(instance, text)]"""
+    refused, faults = [], []
+    for x in instances:
+        said, status, found = burin([x], work / f"{x.number}", provider)
+        if said and status == 1:
+            refused.append((x, said))
+        elif said:
+            faults.append((x, f"exit {status}: {said}"))
+        faults += [(x, f"{provider}: {f}") for _, f in found]
+    return refused, faults
+
+
+class Result:
+    def __init__(self, row):
+        self.row, self.equal, self.theirs, self.refused, self.faults, self.note = row, 0, [], [], [], ""
+
+
+def one(row, options, providers):
+    """Draws and computes a row."""
+    result, good, number = Result(row), [], 0
+    work = pathlib.Path(tempfile.mkdtemp(prefix="random-ops-"))
+    try:
+        while len(good) < options.count and number < TRIES * options.count:
+            wanted = options.count - len(good)
+            drawn = [Instance(row, number + k, options.seed) for k in range(wanted)]
+            number += wanted
+            ask_litert(drawn)
+            good += [x for x in drawn if x.want is not None]
+            result.theirs += [x.fault for x in drawn if x.want is None]
+        if not good:
+            return result
+        for provider in providers:
+            said, _, faults = burin(good, work / provider, provider)
+            if said:
+                refused, faults = singly(good, work / f"{provider}-singly", provider)
+                if not refused and not faults:
+                    faults = [(good[0], f"side by side only: {said}")]
+                result.refused = refused or result.refused
+                result.faults += faults
+                gone = {id(x) for x, _ in refused + faults}
+                good = [x for x in good if id(x) not in gone]
+                if not good:
+                    break
+            else:
+                result.faults += [(x, f"{provider}: {f}") for x, f in faults]
+                gone = {id(x) for x, _ in faults}
+                good = [x for x in good if id(x) not in gone]
+        result.equal = len(good)
+        if options.keep:
+            for x, _ in result.faults + result.refused:
+                folder = pathlib.Path(options.keep) / f"{row.operator}-{row.kind}-{x.number}"
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / "model.tflite").write_bytes(x.model())
+                for k, v in enumerate(x.given()):
+                    np.save(folder / f"input_{k}.npy", v)
+                for k, v in enumerate(x.want):
+                    np.save(folder / f"want_{k}.npy", v)
+        return result
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def load():
+    for path in sorted((SUPPORT / "random_ops").glob("*.py")):
+        if path.stem != "rows":
+            spec = importlib.util.spec_from_file_location(f"random_ops_{path.stem}", path)
+            spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="rows whose name (operator and kind) has a match of this pattern")
+    parser.add_argument("--count", type=int, default=COUNT)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--all", action="store_true", help="emitted C of every row")
+    parser.add_argument("--keep")
+    parser.add_argument("--list", action="store_true", help="only the rows")
+    options = parser.parse_args()
+    load()
+    chosen = [row for row in rows.ROWS if re.search(options.only, row.name)]
+    if options.list:
+        print("\n".join(row.name for row in chosen))
+        return 0
+    failed, equal, refused, theirs = 0, 0, 0, 0
+    providers = [["reference", "host"] if options.all or zlib.crc32(row.name.encode()) % 4 == options.seed % 4 else ["reference"] for row in chosen]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
+        for x in pool.map(one, chosen, [options] * len(chosen), providers):
+            equal, refused, theirs = equal + x.equal, refused + len(x.refused), theirs + len(x.theirs)
+            for instance, fault in x.faults[:3]:
+                print(f"wrong    {x.row.name} #{instance.number}: {fault}", flush=True)
+            if x.refused:
+                why = f" (known: {x.row.refused})" if x.row.refused else ""
+                print(f"refused  {x.row.name}: {len(x.refused)}, #{x.refused[0][0].number}: {x.refused[0][1][:300]}{why}", flush=True)
+            if x.row.refused and not x.refused:
+                print(f"wrong    {x.row.name} is said to be refused ({x.row.refused}), and is not")
+            few = x.equal + len(x.refused) + len(x.faults) < options.count
+            if few:
+                print(f"few      {x.row.name}: LiteRT runs {x.equal + len(x.refused) + len(x.faults)}; else: {x.theirs[-1]}", flush=True)
+            failed += bool(few or x.faults or bool(x.refused) != bool(x.row.refused))
+    print(f"{len(chosen)} rows: {equal} models equal, {refused} refused by Burin, {theirs} draws refused by LiteRT; {failed} rows failed")
+    return 1 if failed or not equal else 0
+
+
+if __name__ == "__main__":
+    multiprocessing.set_forkserver_preload(["ai_edge_litert.interpreter"])
+    sys.exit(main())

@@ -1,28 +1,42 @@
 /* dictionary.h - private to formats/tflite: one operator of the file, and the dictionary's rows that say it in Burin's
- * words. */
+ * words, in both directions.
+ */
 #ifndef BURIN_TFLITE_DICTIONARY_H
 #define BURIN_TFLITE_DICTIONARY_H
 
 #include "formats/tflite/reader.h"
 
-enum { TFLITE_MOST_STEPS = 6, TFLITE_ANY = 255 };
+enum { TFLITE_MOST_STEPS = 8, TFLITE_ANY = 255 };
 
 typedef struct tflite_op tflite_op;
+typedef struct tflite_out tflite_out;
+typedef struct tflite_step tflite_step;
 
-/* Makes an attribute of the operator's node; the meaning of the rest of the step is the function's own. */
-typedef struct tflite_step {
-    void (*make)(tflite_op *op, const struct tflite_step *step);
-    const char *name; /* of the attribute, or the words of a refusal */
-    int a, b;         /* fields or an input's number */
-} tflite_step;
+/* A kind of step (steps.h declares all). make reads: from the file's operator to attributes of its node; NULL: reading
+ * needs nothing of it. put writes, its inverse: from the node to options and constant inputs; NULL: it has none yet, and
+ * operators with such a step are refused when they are written. */
+typedef struct tflite_step_kind {
+    const char *name; /* as in dictionary.def: "AXIS_IN" */
+    void (*make)(tflite_op *op, const tflite_step *step);
+    void (*put)(tflite_out *out, const tflite_step *step);
+} tflite_step_kind;
+
+/* The meaning of all but the kind is the kind's own. */
+struct tflite_step {
+    const tflite_step_kind *kind; /* NULL: no further step */
+    const char *name;             /* of the attribute, or the words of a refusal */
+    int a, b;                     /* fields or an input's number */
+};
 
 typedef struct tflite_word {
     tflite_builtin builtin;
     const char *word;
-    tflite_options options; /* TFLITE_NONE: not read */
+    tflite_options options; /* TFLITE_NONE: neither read nor written */
     uint8_t needed, most, outputs;
     tflite_step steps[TFLITE_MOST_STEPS];
 } tflite_word;
+
+/* ---- reading ---- */
 
 struct tflite_op {
     tflite_reader *r;
@@ -36,6 +50,45 @@ struct tflite_op {
     ir_node *node;
 };
 
+/* ---- writing ---- */
+
+/* A field of the options table that a step has put. */
+typedef struct tflite_value {
+    tflite_field field;
+    int64_t i;           /* integers and bool */
+    float f;             /* F32 */
+    const int32_t *list; /* I32S: n of them */
+    size_t n;
+} tflite_value;
+
+/* A constant input of type i32 that a step has put: it stands at place `at` of TFLite's inputs. */
+typedef struct tflite_made {
+    size_t at;
+    ir_shape shape;
+    const int32_t *values;
+    const char *name; /* what it says: "axis" */
+} tflite_made;
+
+/* A node on its way into the words of one row. Nothing reaches the file before all steps have been taken, so that
+ * another row can be tried. */
+struct tflite_out {
+    base_arena *arena;
+    const ir_model *m;
+    const ir_graph *g;
+    const ir_node *node;
+    const tflite_word *word;
+    uint64_t claimed; /* bit i: attribute i of the node is said */
+    BASE_VEC(tflite_value) values;
+    BASE_VEC(tflite_made) made;
+    const char *why; /* the row cannot say the node: the reason; NULL: so far it can */
+};
+
+/* ---- the rows ---- */
+
 const tflite_word *tflite_word_of(int64_t builtin); /* NULL: it has no word yet */
+const tflite_word *tflite_word_at(size_t i);        /* row i of dictionary.def; NULL: there are no more */
+/* Says out->node in words of out->word by its steps; false: it cannot, and out->why says why not. Every attribute must
+ * have been said. */
+bool tflite_say(tflite_out *out);
 
 #endif

@@ -115,8 +115,11 @@ static void make_node(tflite_op *op, uint32_t id) {
     op->node = ir_node_add(r->m, r->g, op->word->word, op->inputs, op->input_count, op->outputs, op->output_count, id);
     op->node->source_name = op->name;
     op->node->byte = op->table.at;
-    for (size_t i = 0; i < TFLITE_MOST_STEPS && op->word->steps[i].make && !wire_fb_failed(&r->fb); i++) {
-        op->word->steps[i].make(op, &op->word->steps[i]);
+    for (size_t i = 0; i < TFLITE_MOST_STEPS && op->word->steps[i].kind && !wire_fb_failed(&r->fb); i++) {
+        const tflite_step *step = &op->word->steps[i];
+        if (step->kind->make) {
+            step->kind->make(op, step);
+        }
     }
     drop_inputs(op);
 }

@@ -68,6 +68,18 @@ static unsigned width_of(tflite_kind kind) {
     }
 }
 
+const char *tflite_field_name(tflite_field f) {
+    return fields[f].name;
+}
+
+void tflite_field_range(tflite_field f, int64_t *lo, int64_t *hi) {
+    tflite_kind kind = fields[f].kind;
+    bool is_signed = kind == TFLITE_I8 || kind == TFLITE_I32;
+    unsigned bits = kind == TFLITE_U64 ? 63 : 8 * width_of(kind) - (is_signed ? 1 : 0);
+    *hi = (int64_t)(((uint64_t)1 << bits) - 1);
+    *lo = is_signed ? -*hi - 1 : 0;
+}
+
 static wire_path path_of(const wire_path *outer, tflite_field f) {
     return (wire_path){.outer = outer, .name = fields[f].name, .index = WIRE_NO_INDEX};
 }

@@ -1,0 +1,175 @@
+/* steps.c - what the dictionary's steps share (steps.h): an operator's tensors and options when it is read, a node's
+ * attributes when it is written. Knows no step and no operator.
+ */
+#include "formats/tflite/steps.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+const ir_tensor *tflite_op_input(const tflite_op *op, size_t i) {
+    return &op->r->g->tensors.at[op->inputs[i]];
+}
+
+const ir_tensor *tflite_op_output(const tflite_op *op, size_t i) {
+    return &op->r->g->tensors.at[op->outputs[i]];
+}
+
+int64_t tflite_op_option(tflite_op *op, int field) {
+    return tflite_int(&op->r->fb, op->options_path, &op->options, (tflite_field)field);
+}
+
+void tflite_op_error(tflite_op *op, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *message = base_vprintf(op->r->arena, format, list);
+    va_end(list);
+    wire_fb_error(&op->r->fb, op->path, op->table.at, "%s", message);
+}
+
+void tflite_op_option_error(tflite_op *op, int field, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *message = base_vprintf(op->r->arena, format, list);
+    va_end(list);
+    /* An absent table has no byte: its operator has. */
+    if (op->options.at) {
+        tflite_error(&op->r->fb, op->options_path, &op->options, (tflite_field)field, "%s", message);
+    } else {
+        wire_fb_error(&op->r->fb, op->options_path, op->table.at, "%s", message);
+    }
+}
+
+int64_t tflite_op_axis(tflite_op *op, int64_t axis, uint32_t rank) {
+    if (axis < -(int64_t)rank || axis >= (int64_t)rank) {
+        tflite_op_error(op, "axis %lld: the rank is %lu", (long long)axis, (unsigned long)rank);
+        return -1;
+    }
+    return axis < 0 ? axis + rank : axis;
+}
+
+enum { MOST_INTS = 64 };
+
+int64_t *tflite_op_constant(tflite_op *op, int input, size_t *n) {
+    tflite_reader *r = op->r;
+    const ir_tensor *t = tflite_op_input(op, (size_t)input);
+    uint64_t count;
+    if (!t->data) {
+        tflite_unsupported(r, op->path, op->table.at,
+                           base_printf(r->arena, "operator %s whose input %d is computed", op->name, input),
+                           "convert the model with that input constant");
+        return NULL;
+    }
+    if ((t->type != BASE_I32 && t->type != BASE_I64) || !ir_shape_elements(&t->shape, &count)) {
+        tflite_op_error(op, "input %d has type %s: expected i32 or i64", input, base_type_name(t->type));
+        return NULL;
+    }
+    if (count > MOST_INTS) {
+        tflite_op_error(op, "input %d has %llu elements: no such list is longer than %d", input,
+                        (unsigned long long)count, MOST_INTS);
+        return NULL;
+    }
+    int64_t *list = BASE_NEWS(r->arena, int64_t, count + 1);
+    for (uint64_t i = 0; i < count; i++) {
+        list[i] = base_load(t->type, t->data, i).i;
+    }
+    op->dropped |= (uint32_t)1 << input;
+    *n = (size_t)count;
+    return list;
+}
+
+/* ---- writing ---- */
+
+const ir_tensor *tflite_out_input(const tflite_out *out, size_t i) {
+    assert(i < out->node->input_count && out->node->inputs[i] != IR_NONE);
+    return &out->g->tensors.at[out->node->inputs[i]];
+}
+
+const ir_tensor *tflite_out_output(const tflite_out *out, size_t i) {
+    assert(i < out->node->output_count);
+    return &out->g->tensors.at[out->node->outputs[i]];
+}
+
+void tflite_out_cannot(tflite_out *out, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    if (!out->why) {
+        out->why = base_vprintf(out->arena, format, list);
+    }
+    va_end(list);
+}
+
+const ir_attr *tflite_out_attr(tflite_out *out, const char *name, ir_attr_kind kind) {
+    for (size_t i = 0; i < out->node->attr_count; i++) {
+        const ir_attr *a = &out->node->attrs[i];
+        if (!strcmp(a->name, name) && a->kind == kind && i < 64) {
+            out->claimed |= (uint64_t)1 << i;
+            return a;
+        }
+    }
+    tflite_out_cannot(out, "it has no attribute %s", name);
+    return NULL;
+}
+
+static tflite_value *value_of(tflite_out *out, int field) {
+    tflite_value *v = BASE_PUSH(out->arena, &out->values);
+    v->field = (tflite_field)field;
+    return v;
+}
+
+void tflite_out_int(tflite_out *out, int field, int64_t v) {
+    int64_t lo, hi;
+    tflite_field_range((tflite_field)field, &lo, &hi);
+    if (v < lo || v > hi) {
+        tflite_out_cannot(out, "%s would be %lld, and is %lld to %lld in a file",
+                          tflite_field_name((tflite_field)field), (long long)v, (long long)lo, (long long)hi);
+        return;
+    }
+    value_of(out, field)->i = v;
+}
+
+void tflite_out_float(tflite_out *out, int field, double v) {
+    if (!isnan(v) && (double)(float)v != v) {
+        base_text text = {.arena = out->arena};
+        base_put_float(&text, v);
+        tflite_out_cannot(out, "%s would be %s, which no float is", tflite_field_name((tflite_field)field), text.at);
+        return;
+    }
+    value_of(out, field)->f = (float)v;
+}
+
+static const int32_t *narrow(tflite_out *out, const char *name, const int64_t *values, size_t n) {
+    int32_t *list = BASE_NEWS(out->arena, int32_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        if (values[i] < INT32_MIN || values[i] > INT32_MAX) {
+            tflite_out_cannot(out, "%s %zu would be %lld, and has 32 bits in a file", name, i, (long long)values[i]);
+            return list;
+        }
+        list[i] = (int32_t)values[i];
+    }
+    return list;
+}
+
+void tflite_out_ints(tflite_out *out, int field, const int64_t *list, size_t n) {
+    const int32_t *narrowed = narrow(out, tflite_field_name((tflite_field)field), list, n);
+    tflite_value *v = value_of(out, field);
+    v->list = narrowed;
+    v->n = n;
+}
+
+void tflite_out_constant(tflite_out *out, size_t at, const char *name, const ir_shape *shape, const int64_t *values) {
+    uint64_t n;
+    if (!ir_shape_elements(shape, &n)) {
+        tflite_out_cannot(out, "%s has too many elements", name);
+        return;
+    }
+    const int32_t *narrowed = narrow(out, name, values, (size_t)n);
+    *BASE_PUSH(out->arena, &out->made) = (tflite_made){.at = at, .shape = *shape, .values = narrowed, .name = name};
+}
+
+void tflite_out_list(tflite_out *out, size_t at, const char *name, const int64_t *values, size_t n) {
+    ir_shape shape = {.rank = 1, .dim = {(int64_t)n}};
+    tflite_out_constant(out, at, name, &shape, values);
+}

@@ -1,0 +1,55 @@
+/* steps.h - private to formats/tflite: every kind of step of the dictionary, and what their files share.
+ *
+ * A kind is defined in steps_options.c (attributes that TFLite keeps in options), steps_inputs.c (in constant inputs),
+ * steps_outputs.c (in the shapes of outputs) or steps_slices.c. dictionary.def says what each does.
+ */
+#ifndef BURIN_TFLITE_STEPS_H
+#define BURIN_TFLITE_STEPS_H
+
+#include "formats/tflite/dictionary.h"
+
+extern const tflite_step_kind tflite_step_act, tflite_step_pair, tflite_step_pads, tflite_step_int, tflite_step_float,
+    tflite_step_axis, tflite_step_only, tflite_step_multiplier;
+extern const tflite_step_kind tflite_step_axis_in, tflite_step_axes_in, tflite_step_perm_in, tflite_step_pads_in,
+    tflite_step_said_in;
+extern const tflite_step_kind tflite_step_out_shape, tflite_step_out_extents, tflite_step_ones_in, tflite_step_ones_out,
+    tflite_step_even, tflite_step_inputs, tflite_step_outputs;
+extern const tflite_step_kind tflite_step_slice;
+
+#define TFLITE_LIKE_PRINTF(text, first) __attribute__((format(printf, text, first)))
+
+/* ---- reading ---- */
+
+/* Numbers are TFLite's, dropped inputs too. */
+const ir_tensor *tflite_op_input(const tflite_op *op, size_t i);
+const ir_tensor *tflite_op_output(const tflite_op *op, size_t i);
+int64_t tflite_op_option(tflite_op *op, int field);
+/* A fault that is seen in the operator's tensors. */
+void tflite_op_error(tflite_op *op, const char *format, ...) TFLITE_LIKE_PRINTF(2, 3);
+/* A fault of an option's value. */
+void tflite_op_option_error(tflite_op *op, int field, const char *format, ...) TFLITE_LIKE_PRINTF(3, 4);
+/* axis from 0, for a tensor of that rank; -1: a fault, reported. */
+int64_t tflite_op_axis(tflite_op *op, int64_t axis, uint32_t rank);
+/* The contents of a constant input of i32 or i64, which is dropped; NULL: not constant (noted), or a fault. */
+int64_t *tflite_op_constant(tflite_op *op, int input, size_t *n);
+
+/* ---- writing ---- */
+
+/* Inputs' numbers are the node's. */
+const ir_tensor *tflite_out_input(const tflite_out *out, size_t i);
+const ir_tensor *tflite_out_output(const tflite_out *out, size_t i);
+/* The attribute, which with that is said; NULL: the node has none of this kind, and the row cannot say it. */
+const ir_attr *tflite_out_attr(tflite_out *out, const char *name, ir_attr_kind kind);
+/* The row cannot say the node. The first reason stays. */
+void tflite_out_cannot(tflite_out *out, const char *format, ...) TFLITE_LIKE_PRINTF(2, 3);
+/* Sets a field of the options table; what does not fit in it cannot be said. */
+void tflite_out_int(tflite_out *out, int field, int64_t v);
+void tflite_out_float(tflite_out *out, int field, double v);
+void tflite_out_ints(tflite_out *out, int field, const int64_t *list, size_t n);
+/* A constant input at that place of TFLite's inputs, with the values (i32) as elements of that shape. name is what it
+ * says. */
+void tflite_out_constant(tflite_out *out, size_t at, const char *name, const ir_shape *shape, const int64_t *values);
+/* The same, a list. */
+void tflite_out_list(tflite_out *out, size_t at, const char *name, const int64_t *values, size_t n);
+
+#endif

@@ -1,0 +1,138 @@
+/* steps_inputs.c - the dictionary's steps whose attributes stand in TFLite's constant inputs.
+ *
+ * Takes an operator whose tensors are verified, or a node. Gives attributes and drops the inputs, or puts the inputs.
+ * Knows no operator.
+ */
+#include "formats/tflite/steps.h"
+
+/* ---- AXIS_IN ---- */
+
+static void make_axis_in(tflite_op *op, const tflite_step *step) {
+    size_t n;
+    int64_t *list = tflite_op_constant(op, step->a, &n);
+    if (!list) {
+        return;
+    }
+    if (n != 1) {
+        tflite_op_error(op, "input %d has %zu elements: expected one axis", step->a, n);
+        return;
+    }
+    /* Of SPLIT's two orders of inputs the tensor that is split is the one that is no constant of this row. */
+    int64_t axis = tflite_op_axis(op, list[0], tflite_op_input(op, step->a == 0 ? 1 : 0)->shape.rank);
+    if (axis >= 0) {
+        ir_attr_int(op->r->m, op->node, step->name, axis);
+    }
+}
+
+static void put_axis_in(tflite_out *out, const tflite_step *step) {
+    const ir_attr *a = tflite_out_attr(out, step->name, IR_INT);
+    const ir_shape scalar = {0};
+    if (a) {
+        tflite_out_constant(out, (size_t)step->a, step->name, &scalar, &a->v.i);
+    }
+}
+
+const tflite_step_kind tflite_step_axis_in = {"AXIS_IN", make_axis_in, put_axis_in};
+
+/* ---- AXES_IN, PERM_IN ---- */
+
+static void make_axes_in(tflite_op *op, const tflite_step *step) {
+    size_t n;
+    int64_t *list = tflite_op_constant(op, step->a, &n);
+    int64_t axes[IR_MAX_RANK];
+    bool wanted[IR_MAX_RANK] = {false};
+    uint32_t rank = tflite_op_input(op, 0)->shape.rank;
+    size_t count = 0;
+    for (size_t i = 0; list && i < n; i++) {
+        int64_t axis = tflite_op_axis(op, list[i], rank);
+        if (axis < 0) {
+            return;
+        }
+        wanted[axis] = true;
+    }
+    for (uint32_t i = 0; i < rank; i++) {
+        if (wanted[i]) {
+            axes[count++] = i;
+        }
+    }
+    if (list) {
+        ir_attr_ints(op->r->m, op->node, step->name, axes, count);
+    }
+}
+
+static void put_list(tflite_out *out, const tflite_step *step) {
+    const ir_attr *a = tflite_out_attr(out, step->name, IR_INTS);
+    if (a) {
+        tflite_out_list(out, (size_t)step->a, step->name, a->v.ints, a->n);
+    }
+}
+
+const tflite_step_kind tflite_step_axes_in = {"AXES_IN", make_axes_in, put_list};
+
+static void make_perm_in(tflite_op *op, const tflite_step *step) {
+    size_t n;
+    int64_t *list = tflite_op_constant(op, step->a, &n);
+    uint32_t rank = tflite_op_input(op, 0)->shape.rank;
+    bool seen[IR_MAX_RANK] = {false};
+    if (!list) {
+        return;
+    }
+    if (n != rank) {
+        tflite_op_error(op, "a permutation of %zu axes: the rank is %lu", n, (unsigned long)rank);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        list[i] = tflite_op_axis(op, list[i], rank);
+        if (list[i] < 0) {
+            return;
+        }
+        if (seen[list[i]]) {
+            tflite_op_error(op, "axis %lld is in the permutation twice", (long long)list[i]);
+            return;
+        }
+        seen[list[i]] = true;
+    }
+    ir_attr_ints(op->r->m, op->node, step->name, list, n);
+}
+
+const tflite_step_kind tflite_step_perm_in = {"PERM_IN", make_perm_in, put_list};
+
+/* ---- PADS_IN ---- */
+
+static void make_pads_in(tflite_op *op, const tflite_step *step) {
+    size_t n;
+    int64_t *list = tflite_op_constant(op, step->a, &n);
+    uint32_t rank = tflite_op_input(op, 0)->shape.rank;
+    if (!list) {
+        return;
+    }
+    if (n != 2 * (size_t)rank) {
+        tflite_op_error(op, "%zu paddings: expected %lu, two for each extent", n, 2 * (unsigned long)rank);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] < 0 || list[i] > INT32_MAX) {
+            tflite_op_error(op, "padding %zu is %lld", i, (long long)list[i]);
+            return;
+        }
+    }
+    ir_attr_ints(op->r->m, op->node, step->name, list, n);
+}
+
+static void put_pads_in(tflite_out *out, const tflite_step *step) {
+    const ir_attr *a = tflite_out_attr(out, step->name, IR_INTS);
+    if (a) {
+        ir_shape shape = {.rank = 2, .dim = {(int64_t)(a->n / 2), 2}};
+        tflite_out_constant(out, (size_t)step->a, step->name, &shape, a->v.ints);
+    }
+}
+
+const tflite_step_kind tflite_step_pads_in = {"PADS_IN", make_pads_in, put_pads_in};
+
+/* ---- SAID_IN ---- */
+
+static void make_said_in(tflite_op *op, const tflite_step *step) {
+    op->dropped |= (uint32_t)1 << step->a;
+}
+
+const tflite_step_kind tflite_step_said_in = {"SAID_IN", make_said_in, put_list};

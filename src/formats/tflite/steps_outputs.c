@@ -1,0 +1,147 @@
+/* steps_outputs.c - the dictionary's steps whose attributes stand in the shapes of TFLite's outputs, where a file has
+ * resolved them, and in their number.
+ *
+ * Takes an operator whose tensors are verified, or a node. Gives attributes, or the options and inputs that TFLite has
+ * beside the shapes. Knows no operator.
+ */
+#include "formats/tflite/steps.h"
+
+#include <string.h>
+
+/* ---- OUT_SHAPE ---- */
+
+static void make_out_shape(tflite_op *op, const tflite_step *step) {
+    const ir_shape *s = &tflite_op_output(op, 0)->shape;
+    ir_attr_ints(op->r->m, op->node, step->name, s->dim, s->rank);
+}
+
+/* The output's tensor says it. */
+static void put_out_shape(tflite_out *out, const tflite_step *step) {
+    const ir_attr *a = tflite_out_attr(out, step->name, IR_INTS);
+    const ir_shape *s = &tflite_out_output(out, 0)->shape;
+    if (a && (a->n != s->rank || memcmp(a->v.ints, s->dim, a->n * sizeof *s->dim) != 0)) {
+        tflite_out_cannot(out, "its %s is not its output's", step->name);
+    }
+}
+
+const tflite_step_kind tflite_step_out_shape = {"OUT_SHAPE", make_out_shape, put_out_shape};
+
+/* ---- OUT_EXTENTS ---- */
+
+static void make_out_extents(tflite_op *op, const tflite_step *step) {
+    const ir_attr *axis = ir_attr_find(op->node, "axis");
+    if (!axis) {
+        return;
+    }
+    int64_t *sizes = BASE_NEWS(op->r->arena, int64_t, op->output_count);
+    for (size_t i = 0; i < op->output_count; i++) {
+        const ir_shape *s = &tflite_op_output(op, i)->shape;
+        if (axis->v.i >= (int64_t)s->rank) {
+            tflite_op_error(op, "output %zu has shape %s: there is no axis %lld", i, ir_shape_print(op->r->arena, s),
+                            (long long)axis->v.i);
+            return;
+        }
+        sizes[i] = s->dim[axis->v.i];
+    }
+    ir_attr_ints(op->r->m, op->node, step->name, sizes, op->output_count);
+}
+
+/* The outputs' tensors say it. */
+static void put_out_extents(tflite_out *out, const tflite_step *step) {
+    const ir_attr *axis = ir_attr_find(out->node, "axis"), *a = tflite_out_attr(out, step->name, IR_INTS);
+    if (!a || !axis || a->n != out->node->output_count) {
+        tflite_out_cannot(out, "its %s are not one for each output", step->name);
+        return;
+    }
+    for (size_t i = 0; i < a->n; i++) {
+        const ir_shape *s = &tflite_out_output(out, i)->shape;
+        if (axis->v.i < 0 || axis->v.i >= (int64_t)s->rank || s->dim[axis->v.i] != a->v.ints[i]) {
+            tflite_out_cannot(out, "its %s are not its outputs'", step->name);
+        }
+    }
+}
+
+const tflite_step_kind tflite_step_out_extents = {"OUT_EXTENTS", make_out_extents, put_out_extents};
+
+/* ---- INPUTS, OUTPUTS, EVEN ---- */
+
+static void put_inputs(tflite_out *out, const tflite_step *step) {
+    tflite_out_int(out, step->a, (int64_t)out->node->input_count);
+}
+
+const tflite_step_kind tflite_step_inputs = {"INPUTS", NULL, put_inputs};
+
+static void put_outputs(tflite_out *out, const tflite_step *step) {
+    tflite_out_int(out, step->a, (int64_t)out->node->output_count);
+}
+
+const tflite_step_kind tflite_step_outputs = {"OUTPUTS", NULL, put_outputs};
+
+static void put_even(tflite_out *out, const tflite_step *step) {
+    const ir_attr *a = tflite_out_attr(out, step->name, IR_INTS);
+    for (size_t i = 1; a && i < a->n; i++) {
+        if (a->v.ints[i] != a->v.ints[0]) {
+            tflite_out_cannot(out, "its %s are not equal", step->name);
+        }
+    }
+}
+
+const tflite_step_kind tflite_step_even = {"EVEN", NULL, put_even};
+
+/* ---- ONES_IN, ONES_OUT ---- */
+
+/* The axes of `longer`, all of extent 1, without which it is `shorter`; false: it never is. */
+static bool ones(const ir_shape *longer, const ir_shape *shorter, int64_t axes[IR_MAX_RANK], size_t *n) {
+    uint32_t k = 0;
+    *n = 0;
+    for (uint32_t i = 0; i < longer->rank; i++) {
+        if (k < shorter->rank && longer->dim[i] == shorter->dim[k]) {
+            k++;
+        } else if (longer->dim[i] == 1) {
+            axes[(*n)++] = i;
+        } else {
+            return false;
+        }
+    }
+    return k == shorter->rank;
+}
+
+static void make_ones_in(tflite_op *op, const tflite_step *step) {
+    op->dropped |= (uint32_t)1 << step->a;
+}
+
+static void put_ones_in(tflite_out *out, const tflite_step *step) {
+    const ir_shape scalar = {0};
+    int64_t axes[IR_MAX_RANK];
+    size_t n;
+    if (ones(&tflite_out_output(out, 0)->shape, &tflite_out_input(out, 0)->shape, axes, &n) && n == 1) {
+        tflite_out_constant(out, (size_t)step->a, "axis", &scalar, axes);
+    } else {
+        tflite_out_cannot(out, "its output has not one extent of 1 more than its input");
+    }
+}
+
+const tflite_step_kind tflite_step_ones_in = {"ONES_IN", make_ones_in, put_ones_in};
+
+static bool has_one(const ir_shape *s) {
+    for (uint32_t i = 0; i < s->rank; i++) {
+        if (s->dim[i] == 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* No axes at all would mean every one of extent 1. */
+static void put_ones_out(tflite_out *out, const tflite_step *step) {
+    const ir_shape *x = &tflite_out_input(out, 0)->shape;
+    int64_t axes[IR_MAX_RANK];
+    size_t n;
+    if (ones(x, &tflite_out_output(out, 0)->shape, axes, &n) && (n || !has_one(x))) {
+        tflite_out_ints(out, step->a, axes, n);
+    } else {
+        tflite_out_cannot(out, "its output is not its input without extents of 1");
+    }
+}
+
+const tflite_step_kind tflite_step_ones_out = {"ONES_OUT", NULL, put_ones_out};

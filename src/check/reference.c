@@ -16,6 +16,9 @@ struct check_reference {
 
 base_status check_reference_new(base_arena *arena, ops_registry *ops, const ir_model *m, const ops_goal *goal,
                                 bool simplified, check_reference **out, base_diags *d) {
+    if (m->states.n || m->graphs.n > 1) {
+        return base_error(d, NULL, "%s: models with state or several sub-graphs cannot be evaluated", m->file);
+    }
     check_reference *r = BASE_NEW(arena, check_reference);
     base_status status = BASE_OK;
     r->arena = arena;

@@ -30,7 +30,7 @@ typedef struct ir_quant {
     const int64_t *zero;
 } ir_quant;
 
-typedef enum ir_attr_kind { IR_INT, IR_FLOAT, IR_TEXT, IR_INTS, IR_FLOATS } ir_attr_kind;
+typedef enum ir_attr_kind { IR_INT, IR_FLOAT, IR_TEXT, IR_INTS, IR_FLOATS, IR_GRAPH } ir_attr_kind;
 typedef struct ir_attr {
     const char *name;
     ir_attr_kind kind;
@@ -41,6 +41,7 @@ typedef struct ir_attr {
         const char *text;
         const int64_t *ints;
         const double *floats;
+        uint32_t graph; /* index in the model's graphs */
     } v;
 } ir_attr;
 
@@ -51,9 +52,20 @@ typedef struct ir_tensor {
     ir_quant quant;
     /* constant contents, dense row-major little-endian, base_type_bytes(type, elements) bytes; NULL: computed */
     const void *data;
-    bool variable;   /* state kept between runs */
+    uint32_t state;  /* of the model's states, for which this tensor stands; IR_NONE: a value of its own */
     uint32_t source; /* index of the tensor in the input file; IR_NONE: made by a pass */
 } ir_tensor;
+
+/* What is kept between runs. Several tensors, of any graphs, may stand for one state: a node that reads such a tensor
+ * reads the state, one that has it among its outputs changes the state. A node reads all its inputs, then writes.
+ * Accesses to one state happen in the order of the nodes. */
+typedef struct ir_state {
+    const char *name;
+    base_type type;
+    ir_shape shape; /* also of every tensor that stands for it */
+    ir_quant quant;
+    const void *data; /* first contents, as ir_tensor.data; NULL: zeros */
+} ir_state;
 
 typedef struct ir_node {
     const char *op; /* Burin's word for the operator: "conv2d" */
@@ -88,10 +100,13 @@ typedef struct ir_model {
     const char *file;          /* base name of the input, for messages and default prefixes */
     BASE_VEC(ir_graph) graphs; /* [0] is the entry */
     BASE_VEC(ir_symbol) symbols;
+    BASE_VEC(ir_state) states;
 } ir_model;
 
 ir_model *ir_model_new(base_arena *arena, const char *format, const char *file);
 ir_graph *ir_graph_add(ir_model *m, const char *name);
+/* A state with that name, type and shape, zero at first. */
+uint32_t ir_state_add(ir_model *m, const char *name, base_type type, const ir_shape *shape);
 uint32_t ir_tensor_add(ir_model *m, ir_graph *g, const char *name, base_type type, const ir_shape *shape);
 /* Copies the lists. id: operator index in the input file, IR_NONE for none. */
 ir_node *ir_node_add(ir_model *m, ir_graph *g, const char *op, const uint32_t *inputs, size_t input_count,
@@ -101,7 +116,20 @@ void ir_attr_float(ir_model *m, ir_node *n, const char *name, double v);
 void ir_attr_text(ir_model *m, ir_node *n, const char *name, const char *v);
 void ir_attr_ints(ir_model *m, ir_node *n, const char *name, const int64_t *v, size_t count);
 void ir_attr_floats(ir_model *m, ir_node *n, const char *name, const double *v, size_t count);
+void ir_attr_graph(ir_model *m, ir_node *n, const char *name, uint32_t graph);
 const ir_attr *ir_attr_find(const ir_node *n, const char *name); /* NULL: absent */
+
+/* ---- control: nodes whose meaning is the meaning of sub-graphs (docs/IR.md) ----
+ * if(condition, arguments...) -> (results...) {then: graph, else: graph}
+ * while(arguments...) -> (results...) {cond: graph, body: graph} */
+typedef enum ir_control { IR_PLAIN, IR_IF, IR_WHILE } ir_control;
+ir_control ir_control_of(const ir_node *n); /* by its word */
+/* The graph that an attribute names. The model is verified, and the node has it. */
+const ir_graph *ir_sub_graph(const ir_model *m, const ir_node *n, const char *name);
+/* For each graph whether it touches a state, itself or through its control nodes. In arena. */
+bool *ir_graphs_with_state(base_arena *arena, const ir_model *m);
+/* Does one of the node's graphs touch a state? with_state: of ir_graphs_with_state. */
+bool ir_reaches_state(const ir_node *n, const bool *with_state);
 
 ir_shape ir_shape_of(uint32_t rank, const int64_t *dims);
 bool ir_shape_same(const ir_shape *a, const ir_shape *b);
@@ -113,10 +141,12 @@ char *ir_shape_print(base_arena *arena, const ir_shape *s);
 
 /* Structure: indices in range, one producer a tensor, no read before its producer, no cycle, constants have the right
  * number of bytes, quantisation sane (scale finite and > 0, zero points in the type's range, axis in rank, n ==
- * dim[axis]). O(nodes + tensors). Every error names graph, node and tensor. */
+ * dim[axis]). States: tensors that stand for one have its type and shape, and are no inputs or outputs of graphs.
+ * Control: the graphs of an if or while take and give what the node does, and no graph reaches itself.
+ * O(nodes + tensors). Every error names graph, node and tensor. */
 base_status ir_verify(const ir_model *m, base_diags *d);
-/* Puts the nodes of every graph into an executable order, keeping the given one where it is already; a cycle is an
- * error. */
+/* Puts the nodes of every graph into an executable order, keeping the given one where it is already, and the order of
+ * accesses to one state in any case; a cycle is an error. */
 base_status ir_sort(ir_model *m, base_diags *d);
 
 /* The text form (docs/IR.md). ir_parse(ir_print(m)) is m again, byte for byte on printing; whole constants included. */

@@ -35,7 +35,15 @@ uint32_t ir_tensor_add(ir_model *m, ir_graph *g, const char *name, base_type typ
         t->shape = *shape;
     }
     t->source = IR_NONE;
+    t->state = IR_NONE;
     return (uint32_t)(g->tensors.n - 1);
+}
+
+uint32_t ir_state_add(ir_model *m, const char *name, base_type type, const ir_shape *shape) {
+    assert(m->states.n < IR_NONE);
+    *BASE_PUSH(m->arena, &m->states) =
+        (ir_state){.name = base_strdup(m->arena, name ? name : ""), .type = type, .shape = *shape};
+    return (uint32_t)(m->states.n - 1);
 }
 
 static uint32_t *copy_indices(base_arena *arena, const uint32_t *list, size_t n) {
@@ -111,6 +119,10 @@ void ir_attr_floats(ir_model *m, ir_node *n, const char *name, const double *v, 
     }
     a->n = count;
     a->v.floats = copy;
+}
+
+void ir_attr_graph(ir_model *m, ir_node *n, const char *name, uint32_t graph) {
+    ir_attr_put(m, n, name, IR_GRAPH)->v.graph = graph;
 }
 
 const ir_attr *ir_attr_find(const ir_node *n, const char *name) {

@@ -1,7 +1,8 @@
 /* order.c - an executable order of a graph's nodes, and what a cycle looks like.
  *
  * Takes a graph whose tensor indices are in range. Gives the order by a depth-first walk that starts from the nodes in
- * their given order, so an order that can be executed is kept. O(nodes + their inputs and outputs), without recursion.
+ * their given order, so an order that can be executed is kept. What touches a state waits for what touched it before.
+ * O(nodes + their inputs and outputs), without recursion.
  */
 #include "ir/order.h"
 
@@ -16,40 +17,83 @@ typedef struct deps {
     uint32_t *dep;
 } deps;
 
-static deps deps_of(const ir_model *m, const ir_graph *g) {
+/* Who touched states so far. A control node that reaches states stands between all that touch them. */
+typedef struct accesses {
+    uint32_t *last;   /* of each state: the last node that touched it; counts only behind the barrier */
+    uint32_t barrier; /* the last control node that reaches states; IR_NONE: none */
+    uint32_t *since;  /* the nodes that touched states behind the barrier */
+    size_t since_count;
+} accesses;
+
+static void wait_for(deps *all, size_t *at, uint32_t node) {
+    all->dep[(*at)++] = node;
+}
+
+/* What node i waits for because of states, and that it touched them. */
+static void order_accesses(const ir_graph *g, uint32_t i, const bool *with_state, accesses *seen, deps *all,
+                           size_t *at) {
+    const ir_node *n = &g->nodes.at[i];
+    bool touches = false, reaches = ir_reaches_state(n, with_state);
+    for (size_t k = 0; k < n->input_count + n->output_count; k++) {
+        uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
+        uint32_t state = t == IR_NONE ? IR_NONE : g->tensors.at[t].state;
+        if (state == IR_NONE) {
+            continue;
+        }
+        uint32_t last = seen->last[state];
+        touches = true;
+        /* Nodes are met in their given order: a larger number is a later one. */
+        bool behind = last != IR_NONE && (seen->barrier == IR_NONE || last > seen->barrier);
+        if (last != i) {
+            wait_for(all, at, behind ? last : seen->barrier);
+        }
+        seen->last[state] = i;
+    }
+    if (reaches) {
+        wait_for(all, at, seen->barrier);
+        for (size_t k = 0; k < seen->since_count; k++) {
+            wait_for(all, at, seen->since[k]);
+        }
+        seen->since_count = 0;
+        seen->barrier = i;
+    } else if (touches) {
+        seen->since[seen->since_count++] = i;
+    }
+}
+
+static uint32_t *nones(base_arena *arena, size_t n) {
+    uint32_t *list = BASE_NEWS(arena, uint32_t, n + 1);
+    memset(list, 0xff, (n + 1) * sizeof *list);
+    return list;
+}
+
+static deps deps_of(const ir_model *m, const ir_graph *g, const bool *with_state) {
     base_arena *arena = m->arena;
-    uint32_t *producer = BASE_NEWS(arena, uint32_t, g->tensors.n + 1);
-    memset(producer, 0xff, (g->tensors.n + 1) * sizeof *producer);
+    uint32_t *producer = nones(arena, g->tensors.n);
     size_t slots = 0;
     for (size_t i = 0; i < g->nodes.n; i++) {
         const ir_node *n = &g->nodes.at[i];
-        slots += n->input_count + n->output_count;
+        /* its inputs; a state for each tensor; the barrier; and itself, when a barrier waits for it */
+        slots += 2 * n->input_count + n->output_count + 2;
         for (size_t k = 0; k < n->output_count; k++) {
-            if (!g->tensors.at[n->outputs[k]].variable) {
+            if (g->tensors.at[n->outputs[k]].state == IR_NONE) {
                 producer[n->outputs[k]] = (uint32_t)i;
             }
         }
     }
     deps all = {BASE_NEWS(arena, size_t, g->nodes.n + 1), BASE_NEWS(arena, uint32_t, slots + 1)};
+    accesses seen = {nones(arena, m->states.n), IR_NONE, nones(arena, g->nodes.n), 0};
     size_t at = 0;
     for (size_t i = 0; i < g->nodes.n; i++) {
         const ir_node *n = &g->nodes.at[i];
         all.first[i] = at;
         for (size_t k = 0; k < n->input_count; k++) {
-            all.dep[at++] = n->inputs[k] == IR_NONE ? IR_NONE : producer[n->inputs[k]];
+            wait_for(&all, &at, n->inputs[k] == IR_NONE ? IR_NONE : producer[n->inputs[k]]);
         }
-        for (size_t k = 0; k < n->output_count; k++) {
-            all.dep[at++] = g->tensors.at[n->outputs[k]].variable ? producer[n->outputs[k]] : IR_NONE;
-        }
-        /* From here on a variable's producer is the last node that touched it: the next one waits for that one. */
-        for (size_t k = 0; k < n->input_count + n->output_count; k++) {
-            uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
-            if (t != IR_NONE && g->tensors.at[t].variable) {
-                producer[t] = (uint32_t)i;
-            }
-        }
+        order_accesses(g, (uint32_t)i, with_state, &seen, &all, &at);
     }
     all.first[g->nodes.n] = at;
+    assert(at <= slots);
     return all;
 }
 
@@ -72,8 +116,8 @@ static base_status report_cycle(const ir_model *m, const ir_graph *g, const uint
     return base_error(d, &place, "the operators form a cycle: %s", names.at);
 }
 
-base_status ir_order(const ir_model *m, const ir_graph *g, uint32_t *order, base_diags *d) {
-    deps all = deps_of(m, g);
+base_status ir_order(const ir_model *m, const ir_graph *g, const bool *with_state, uint32_t *order, base_diags *d) {
+    deps all = deps_of(m, g, with_state);
     uint8_t *state = BASE_NEWS(m->arena, uint8_t, g->nodes.n + 1);
     size_t *next = BASE_NEWS(m->arena, size_t, g->nodes.n + 1);
     uint32_t *stack = BASE_NEWS(m->arena, uint32_t, g->nodes.n + 1);
@@ -110,8 +154,16 @@ base_status ir_order(const ir_model *m, const ir_graph *g, uint32_t *order, base
     return BASE_OK;
 }
 
+/* Of tensors, states and graphs. */
 static base_status indices_in_range(const ir_model *m, const ir_graph *g, base_diags *d) {
     base_status status = BASE_OK;
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        if (g->tensors.at[i].state != IR_NONE && g->tensors.at[i].state >= m->states.n) {
+            base_place place = ir_place_tensor(m, g, i);
+            status = base_error(d, &place, "state %lu: the model has %zu", (unsigned long)g->tensors.at[i].state,
+                                m->states.n);
+        }
+    }
     for (size_t i = 0; i < g->nodes.n; i++) {
         const ir_node *n = &g->nodes.at[i];
         for (size_t k = 0; k < n->input_count + n->output_count; k++) {
@@ -122,16 +174,24 @@ static base_status indices_in_range(const ir_model *m, const ir_graph *g, base_d
                 status = base_error(d, &place, "tensor %lu: the graph has %zu", (unsigned long)t, g->tensors.n);
             }
         }
+        for (size_t k = 0; k < n->attr_count; k++) {
+            if (n->attrs[k].kind == IR_GRAPH && n->attrs[k].v.graph >= m->graphs.n) {
+                base_place place = ir_place_node(m, g, i);
+                status = base_error(d, &place, "graph %lu: the model has %zu", (unsigned long)n->attrs[k].v.graph,
+                                    m->graphs.n);
+            }
+        }
     }
     return status;
 }
 
 base_status ir_sort(ir_model *m, base_diags *d) {
     base_status status = BASE_OK;
+    const bool *with_state = ir_graphs_with_state(m->arena, m);
     for (size_t i = 0; i < m->graphs.n; i++) {
         ir_graph *g = &m->graphs.at[i];
         uint32_t *order = BASE_NEWS(m->arena, uint32_t, g->nodes.n + 1);
-        if (indices_in_range(m, g, d) || ir_order(m, g, order, d)) {
+        if (indices_in_range(m, g, d) || ir_order(m, g, with_state, order, d)) {
             status = BASE_REFUSED;
             continue;
         }

@@ -11,7 +11,11 @@ base_place ir_place_node(const ir_model *m, const ir_graph *g, size_t node);
 base_place ir_place_tensor(const ir_model *m, const ir_graph *g, size_t tensor);
 
 /* order[0..nodes.n) becomes an executable order of g that moves a node only where it must. Every tensor index of g is
- * in range. Nodes that touch one variable keep their order among themselves. A cycle is reported and refused. */
-base_status ir_order(const ir_model *m, const ir_graph *g, uint32_t *order, base_diags *d);
+ * in range. Nodes that touch one state keep their order among themselves; a control node whose graphs touch states keeps
+ * its order with all that do. with_state: ir_graphs_with_state. A cycle is reported and refused. */
+base_status ir_order(const ir_model *m, const ir_graph *g, const bool *with_state, uint32_t *order, base_diags *d);
+
+/* control.c: the part of ir_verify that looks at several graphs. Every graph is sound for itself. */
+base_status ir_verify_control(const ir_model *m, base_diags *d);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 
 const char ir_text_base64[65] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const char *const ir_text_kinds[IR_FLOATS + 1] = {"int", "float", "text", "ints", "floats"};
+const char *const ir_text_kinds[IR_GRAPH + 1] = {"int", "float", "text", "ints", "floats", "graph"};
 
 enum { MOST_ERRORS = 20, MOST_ATTRS = 64 };
 
@@ -379,7 +379,11 @@ static bool parse_base64(parser *p, size_t start, base_text *out) {
     }
 }
 
-static bool parse_constant(parser *p, ir_tensor *t) {
+/* "=" and contents, or nothing: *data stays NULL. */
+static bool parse_contents(parser *p, base_type type, const ir_shape *shape, const void **data) {
+    if (!accept(p, "=")) {
+        return true;
+    }
     base_text bytes = {.arena = p->arena};
     skip(p);
     size_t start = p->at;
@@ -390,14 +394,14 @@ static bool parse_constant(parser *p, ir_tensor *t) {
     if (!expect(p, "\"") || !(hex ? parse_hex : parse_base64)(p, start, &bytes)) {
         return false;
     }
-    uint64_t wanted;
-    if (!ir_tensor_bytes(t, &wanted)) {
+    uint64_t elements, wanted;
+    if (!ir_shape_elements(shape, &elements) || !base_type_bytes(type, elements, &wanted)) {
         return fail(p, start, "a constant of too many elements");
     }
     if (wanted != bytes.n) {
         return fail(p, start, "expected %llu bytes, got %zu", (unsigned long long)wanted, bytes.n);
     }
-    t->data = bytes.n ? bytes.at : "";
+    *data = bytes.n ? bytes.at : "";
     return true;
 }
 
@@ -473,6 +477,51 @@ static bool parse_quant(parser *p, ir_quant *q) {
     return true;
 }
 
+static bool parse_type(parser *p, base_type *type) {
+    skip(p);
+    size_t n = word_length(p);
+    *type = base_type_named(p->text + p->at, n);
+    if (*type == BASE_NONE) {
+        return fail(p, p->at, "expected an element type, got %s", found(p));
+    }
+    p->at += n;
+    return true;
+}
+
+/* @0 of a state that stands above. */
+static bool parse_state_ref(parser *p, uint32_t *state) {
+    skip(p);
+    size_t start = p->at;
+    if (!expect(p, "@") || !parse_u32(p, state)) {
+        return false;
+    }
+    return *state < p->m->states.n || fail(p, start, "there is no state @%lu above", (unsigned long)*state);
+}
+
+static bool parse_state(parser *p) {
+    ir_shape shape = {0};
+    uint32_t number, index = ir_state_add(p->m, "", BASE_I8, &shape);
+    ir_state s = p->m->states.at[index];
+    if (!expect(p, "@")) {
+        return false;
+    }
+    size_t start = p->at;
+    if (!parse_u32(p, &number)) {
+        return false;
+    }
+    if (number != index) {
+        return fail(p, start, "the next state is @%lu", (unsigned long)index);
+    }
+    if (!parse_type(p, &s.type) || !parse_shape(p, &s.shape) || !parse_name(p, &s.name)) {
+        return false;
+    }
+    if ((accept_word(p, "quant") && !parse_quant(p, &s.quant)) || !parse_contents(p, s.type, &s.shape, &s.data)) {
+        return false;
+    }
+    p->m->states.at[index] = s;
+    return true;
+}
+
 static bool parse_tensor(parser *p) {
     /* Added first: an error in this statement shall not shift the numbers of those that follow. */
     uint32_t index = ir_tensor_add(p->m, p->g, "", BASE_I8, NULL);
@@ -488,24 +537,16 @@ static bool parse_tensor(parser *p) {
     if (number != index) {
         return fail(p, start, "the next tensor is %%%lu", (unsigned long)index);
     }
-    skip(p);
-    size_t n = word_length(p);
-    t.type = base_type_named(p->text + p->at, n);
-    if (t.type == BASE_NONE) {
-        return fail(p, p->at, "expected an element type, got %s", found(p));
-    }
-    p->at += n;
-    if (!parse_shape(p, &t.shape) || !parse_name(p, &t.name)) {
+    if (!parse_type(p, &t.type) || !parse_shape(p, &t.shape) || !parse_name(p, &t.name)) {
         return false;
     }
     if (accept_word(p, "source") && !parse_u32(p, &t.source)) {
         return false;
     }
-    t.variable = accept_word(p, "variable");
-    if (accept_word(p, "quant") && !parse_quant(p, &t.quant)) {
+    if (accept_word(p, "state") && !parse_state_ref(p, &t.state)) {
         return false;
     }
-    if (accept(p, "=") && !parse_constant(p, &t)) {
+    if ((accept_word(p, "quant") && !parse_quant(p, &t.quant)) || !parse_contents(p, t.type, &t.shape, &t.data)) {
         return false;
     }
     p->g->tensors.at[index] = t;
@@ -589,7 +630,15 @@ static bool parse_attr(parser *p, ir_node *n) {
     if (accept_word(p, "floats")) {
         return parse_floats(p, n, name);
     }
-    return fail(p, p->at, "expected int, float, text, ints or floats, got %s", found(p));
+    if (accept_word(p, "graph")) { /* any number: the graph may stand below; the verifier knows how many there are */
+        uint32_t graph;
+        if (!parse_u32(p, &graph)) {
+            return false;
+        }
+        ir_attr_graph(p->m, n, name, graph);
+        return true;
+    }
+    return fail(p, p->at, "expected int, float, text, ints, floats or graph, got %s", found(p));
 }
 
 static bool parse_ids(parser *p, ir_node *n) {
@@ -699,6 +748,9 @@ static bool parse_outside(parser *p) {
     if (accept_word(p, "symbol")) {
         return parse_symbol(p);
     }
+    if (accept_word(p, "state")) {
+        return parse_state(p);
+    }
     if (accept_word(p, "graph")) {
         const char *name;
         uint32_t index;
@@ -709,12 +761,12 @@ static bool parse_outside(parser *p) {
         p->g->index = index;
         return true;
     }
-    return fail(p, p->at, "expected symbol or graph, got %s", found(p));
+    return fail(p, p->at, "expected symbol, state or graph, got %s", found(p));
 }
 
 /* After an error: to the next line that begins with a statement's word. */
 static void recover(parser *p) {
-    static const char *const words[] = {"tensor", "node", "inputs", "outputs", "graph", "symbol"};
+    static const char *const words[] = {"tensor", "node", "inputs", "outputs", "graph", "symbol", "state"};
     while (p->at < p->n) {
         while (p->at < p->n && p->text[p->at] != '\n') {
             p->at++;

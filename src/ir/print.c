@@ -94,35 +94,57 @@ static void put_quant(base_text *out, const ir_quant *q) {
     base_puts(out, "}");
 }
 
-static void put_tensor(base_text *out, const ir_model *m, const ir_tensor *t, size_t index) {
-    enum { MOST_HEX = 32 };
-    base_put(out, "  tensor %%%zu %s[", index, base_type_name(t->type));
-    for (uint32_t i = 0; i < t->shape.rank; i++) {
+/* f32[2,"T"] "name" */
+static void put_type(base_text *out, const ir_model *m, base_type type, const ir_shape *shape, const char *name) {
+    base_put(out, "%s[", base_type_name(type));
+    for (uint32_t i = 0; i < shape->rank; i++) {
         base_puts(out, i ? "," : "");
-        if (t->shape.symbol[i]) {
-            put_name(out, m->symbols.at[t->shape.symbol[i] - 1].name);
+        if (shape->symbol[i]) {
+            put_name(out, m->symbols.at[shape->symbol[i] - 1].name);
         } else {
-            base_put(out, "%lld", (long long)t->shape.dim[i]);
+            base_put(out, "%lld", (long long)shape->dim[i]);
         }
     }
     base_puts(out, "] ");
-    put_name(out, t->name);
+    put_name(out, name);
+}
+
+static void put_contents(base_text *out, base_type type, const ir_shape *shape, const void *data) {
+    enum { MOST_HEX = 32 };
+    uint64_t elements = 0, bytes = 0;
+    bool sane = ir_shape_elements(shape, &elements) && base_type_bytes(type, elements, &bytes);
+    assert(sane);
+    (void)sane;
+    base_puts(out, " = ");
+    (bytes <= MOST_HEX ? put_hex : put_base64)(out, data, bytes);
+}
+
+static void put_state(base_text *out, const ir_model *m, const ir_state *s, size_t index) {
+    base_put(out, "state @%zu ", index);
+    put_type(out, m, s->type, &s->shape, s->name);
+    if (s->quant.n) {
+        put_quant(out, &s->quant);
+    }
+    if (s->data) {
+        put_contents(out, s->type, &s->shape, s->data);
+    }
+    base_puts(out, "\n");
+}
+
+static void put_tensor(base_text *out, const ir_model *m, const ir_tensor *t, size_t index) {
+    base_put(out, "  tensor %%%zu ", index);
+    put_type(out, m, t->type, &t->shape, t->name);
     if (t->source != IR_NONE) {
         base_put(out, " source %lu", (unsigned long)t->source);
     }
-    if (t->variable) {
-        base_puts(out, " variable");
+    if (t->state != IR_NONE) {
+        base_put(out, " state @%lu", (unsigned long)t->state);
     }
     if (t->quant.n) {
         put_quant(out, &t->quant);
     }
     if (t->data) {
-        uint64_t bytes = 0;
-        bool sane = ir_tensor_bytes(t, &bytes);
-        assert(sane);
-        (void)sane;
-        base_puts(out, " = ");
-        (bytes <= MOST_HEX ? put_hex : put_base64)(out, t->data, bytes);
+        put_contents(out, t->type, &t->shape, t->data);
     }
     base_puts(out, "\n");
 }
@@ -154,6 +176,9 @@ static void put_attr(base_text *out, const ir_attr *a) {
             base_put_float(out, a->v.floats[i]);
         }
         base_puts(out, "]");
+        break;
+    case IR_GRAPH:
+        base_put(out, "%lu", (unsigned long)a->v.graph);
         break;
     }
 }
@@ -201,6 +226,9 @@ void ir_print(base_text *out, const ir_model *m) {
         base_puts(out, "symbol ");
         put_name(out, m->symbols.at[i].name);
         base_put(out, " %lld\n", (long long)m->symbols.at[i].bound);
+    }
+    for (size_t i = 0; i < m->states.n; i++) {
+        put_state(out, m, &m->states.at[i], i);
     }
     for (size_t i = 0; i < m->graphs.n; i++) {
         const ir_graph *g = &m->graphs.at[i];

@@ -7,7 +7,7 @@
 enum { IR_TEXT_VERSION = 1 };
 
 extern const char ir_text_base64[65];
-extern const char *const ir_text_kinds[IR_FLOATS + 1]; /* by ir_attr_kind */
+extern const char *const ir_text_kinds[IR_GRAPH + 1]; /* by ir_attr_kind */
 
 /* A letter or underscore, then letters, digits, underscores, dots; "_" alone is no word (it is the absent input). */
 bool ir_text_is_word(const char *s);

@@ -33,10 +33,18 @@ base_place ir_place_tensor(const ir_model *m, const ir_graph *g, size_t tensor) 
     return place;
 }
 
+static base_place place_state(const ir_model *m, size_t state) {
+    const char *name = m->states.at[state].name;
+    base_place place = {.file = m->file};
+    place.path =
+        base_printf(m->arena, "state[%zu] \"%s\"", state, name ? base_printable(m->arena, name, strlen(name), 60) : "");
+    return place;
+}
+
 /* ---- what is being verified ---- */
 
 /* How each tensor comes to have contents. */
-enum { NOWHERE, CONSTANT, VARIABLE, INPUT, NODE };
+enum { NOWHERE, CONSTANT, STATE, INPUT, NODE };
 
 typedef struct origin {
     uint8_t kind;
@@ -49,6 +57,7 @@ typedef struct view {
     base_diags *d;
     origin *from;  /* one a tensor */
     size_t before; /* errors in d when this verification began */
+    bool states;   /* g stands for the model's states: its tensors are they */
 } view;
 
 /* Places are made only when there is something to say: most models have nothing wrong. */
@@ -61,7 +70,7 @@ static base_status tensor_error(const view *v, size_t tensor, const char *format
     va_start(list, format);
     char *message = base_vprintf(v->m->arena, format, list);
     va_end(list);
-    base_place place = ir_place_tensor(v->m, v->g, tensor);
+    base_place place = v->states ? place_state(v->m, tensor) : ir_place_tensor(v->m, v->g, tensor);
     return base_error(v->d, &place, "%s", message);
 }
 
@@ -166,18 +175,51 @@ static base_status verify_quant(const view *v, size_t i) {
     return BASE_OK;
 }
 
+static base_status verify_state_of(const view *v, size_t i) {
+    const ir_tensor *t = &v->g->tensors.at[i];
+    if (t->state >= v->m->states.n) {
+        return tensor_error(v, i, "state %lu: the model has %zu", (unsigned long)t->state, v->m->states.n);
+    }
+    const ir_state *s = &v->m->states.at[t->state];
+    if (t->data) {
+        return tensor_error(v, i, "it is both a constant and a state");
+    }
+    if (t->type != s->type || !ir_shape_same(&t->shape, &s->shape)) {
+        return tensor_error(v, i, "it is %s[%s], and its state @%lu %s[%s]", base_type_name(t->type),
+                            ir_shape_print(v->m->arena, &t->shape), (unsigned long)t->state, base_type_name(s->type),
+                            ir_shape_print(v->m->arena, &s->shape));
+    }
+    return BASE_OK;
+}
+
 static base_status verify_tensors(const view *v) {
     base_status status = BASE_OK;
     for (size_t i = 0; i < v->g->tensors.n && !enough(v); i++) {
         const ir_tensor *t = &v->g->tensors.at[i];
         if (verify_shape(v, i) || verify_quant(v, i)) {
             status = BASE_REFUSED;
-        } else if (t->data && t->variable) {
-            status = tensor_error(v, i, "it is both a constant and a variable");
+        } else if (t->state != IR_NONE && verify_state_of(v, i)) {
+            status = BASE_REFUSED;
         }
-        v->from[i].kind = t->data ? CONSTANT : t->variable ? VARIABLE : NOWHERE;
+        v->from[i].kind = t->data ? CONSTANT : t->state != IR_NONE ? STATE : NOWHERE;
     }
     return status;
+}
+
+/* States are verified as what they are: tensors without a graph. */
+static base_status verify_states(const ir_model *m, base_diags *d, size_t before) {
+    ir_graph all = {.name = ""};
+    for (size_t i = 0; i < m->states.n; i++) {
+        const ir_state *s = &m->states.at[i];
+        *BASE_PUSH(m->arena, &all.tensors) = (ir_tensor){.name = s->name,
+                                                         .type = s->type,
+                                                         .shape = s->shape,
+                                                         .quant = s->quant,
+                                                         .state = IR_NONE,
+                                                         .source = IR_NONE};
+    }
+    view v = {m, &all, d, BASE_NEWS(m->arena, origin, all.tensors.n + 1), before, true};
+    return verify_tensors(&v);
 }
 
 /* ---- edges ---- */
@@ -195,6 +237,8 @@ static base_status verify_inputs(const view *v) {
             status = tensor_error(v, t, "it is an input of the graph and a constant");
         } else if (v->from[t].kind == INPUT) {
             status = tensor_error(v, t, "it is an input of the graph twice");
+        } else if (v->from[t].kind == STATE) {
+            status = tensor_error(v, t, "it is an input of the graph and a state");
         }
         v->from[t].kind = INPUT;
     }
@@ -232,7 +276,7 @@ static base_status verify_writes(const view *v, size_t node) {
         } else if (o->kind == NODE) {
             status = node_error(v, node, "it writes %s, which %s writes too", called(v, n->outputs[k]),
                                 ir_node_label(v->m, v->g, o->node));
-        } else if (o->kind != VARIABLE) {
+        } else if (o->kind != STATE) {
             status = node_error(v, node, "it writes %s, which is %s", called(v, n->outputs[k]),
                                 o->kind == CONSTANT ? "a constant" : "an input of the graph");
         }
@@ -263,6 +307,8 @@ static base_status verify_reads(const view *v, bool *late) {
                                                 (unsigned long)t, v->g->tensors.n));
         } else if (v->from[t].kind == NOWHERE) {
             status = tensor_error(v, t, "it is output %zu of the graph, and nothing produces it", i);
+        } else if (v->from[t].kind == STATE) {
+            status = tensor_error(v, t, "it is output %zu of the graph, and a state: an operator has to read it", i);
         }
     }
     return status;
@@ -271,7 +317,7 @@ static base_status verify_reads(const view *v, bool *late) {
 /* Some node reads what is not there yet: a cycle, or an order that cannot be executed. */
 static base_status report_late(const view *v) {
     uint32_t *order = BASE_NEWS(v->m->arena, uint32_t, v->g->nodes.n + 1);
-    if (ir_order(v->m, v->g, order, v->d)) {
+    if (ir_order(v->m, v->g, ir_graphs_with_state(v->m->arena, v->m), order, v->d)) {
         return BASE_REFUSED;
     }
     for (size_t i = 0; i < v->g->nodes.n && !enough(v); i++) {
@@ -320,9 +366,12 @@ base_status ir_verify(const ir_model *m, base_diags *d) {
         base_place place = {.file = m->file};
         return base_error(d, &place, "the model has no graph");
     }
+    if (verify_states(m, d, before)) {
+        return BASE_REFUSED;
+    }
     for (size_t i = 0; i < m->graphs.n; i++) {
         const ir_graph *g = &m->graphs.at[i];
-        view v = {m, g, d, BASE_NEWS(m->arena, origin, g->tensors.n + 1), before};
+        view v = {m, g, d, BASE_NEWS(m->arena, origin, g->tensors.n + 1), before, false};
         if (verify_tensors(&v)) {
             status = BASE_REFUSED;
         }
@@ -330,5 +379,5 @@ base_status ir_verify(const ir_model *m, base_diags *d) {
             status = BASE_REFUSED;
         }
     }
-    return status;
+    return status == BASE_OK ? ir_verify_control(m, d) : status;
 }

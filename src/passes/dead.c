@@ -1,4 +1,4 @@
-/* dead.c - drops operators that no output of their graph needs.
+/* dead.c - drops operators that no output of their graph needs and that change no state.
  *
  * Takes graphs in executable order. Gives them without dead nodes; tensors stay, so that indices do not move.
  */
@@ -6,6 +6,7 @@
 
 base_status passes_dead(passes_context *c, ir_model *m, base_diags *d) {
     (void)d;
+    const bool *with_state = ir_graphs_with_state(c->arena, m);
     for (size_t i = 0; i < m->graphs.n; i++) {
         ir_graph *g = &m->graphs.at[i];
         base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
@@ -15,9 +16,9 @@ base_status passes_dead(passes_context *c, ir_model *m, base_diags *d) {
         }
         for (size_t k = g->nodes.n; k-- > 0;) {
             const ir_node *n = &g->nodes.at[k];
-            gone[k] = true;
+            gone[k] = !ir_reaches_state(n, with_state);
             for (size_t o = 0; o < n->output_count; o++) {
-                gone[k] = gone[k] && !needed[n->outputs[o]] && !g->tensors.at[n->outputs[o]].variable;
+                gone[k] = gone[k] && !needed[n->outputs[o]] && g->tensors.at[n->outputs[o]].state == IR_NONE;
             }
             for (size_t o = 0; !gone[k] && o < n->input_count; o++) {
                 if (n->inputs[o] != IR_NONE) {

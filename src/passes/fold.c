@@ -16,7 +16,7 @@ static bool worth_trying(const ir_graph *g, const ir_node *n) {
     for (size_t i = 0; i < n->output_count; i++) {
         const ir_tensor *t = &g->tensors.at[n->outputs[i]];
         uint64_t bytes = 0;
-        if (t->variable || !ir_tensor_bytes(t, &bytes) || bytes > LARGEST_OUTPUT) {
+        if (t->state != IR_NONE || !ir_tensor_bytes(t, &bytes) || bytes > LARGEST_OUTPUT) {
             return false;
         }
         small = small && bytes <= SMALL_OUTPUT && base_type_is_int(t->type);

@@ -25,7 +25,9 @@ static bool has_no_activation(const ir_node *n) {
 }
 
 static bool same_values(const ir_tensor *a, const ir_tensor *b) {
-    return a->type == b->type && ir_shape_same(&a->shape, &b->shape) && passes_same_quant(&a->quant, &b->quant);
+    /* A state is read when its operator's turn comes, not when its contents were made. */
+    return a->state == IR_NONE && b->state == IR_NONE && a->type == b->type && ir_shape_same(&a->shape, &b->shape) &&
+           passes_same_quant(&a->quant, &b->quant);
 }
 
 static void set_activation(passes_context *c, ir_node *n, const char *act) {

@@ -110,8 +110,6 @@ static base_status add_graph_tensor(builder *b, uint32_t g, plan_role role, uint
     }
     if (t->data != NULL) {
         x.role = PLAN_CONSTANT;
-    } else if (t->variable && role != PLAN_INPUT) { /* what the caller sets before each run is no state */
-        x.role = PLAN_STATE;
     }
     *out = b->of_graph[g] = add_tensor(b, x); /* one that is too large, too: it is reported once */
     return check_size(b, base_printf(b->arena, "tensor %u", g), &x, elements);
@@ -379,6 +377,9 @@ static void fill_hashes(builder *b) {
 
 base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, const plan_options *o,
                        plan_module **out, base_diags *d) {
+    if (m->states.n || m->graphs.n > 1) {
+        return base_error(d, NULL, "%s: models with state or several sub-graphs cannot be planned", m->file);
+    }
     plan_module *p = BASE_NEW(arena, plan_module);
     p->arena = arena;
     p->model = m;

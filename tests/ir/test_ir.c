@@ -196,9 +196,29 @@ static void bad_tensors_are_refused(void **state) {
     m = small();
     m->graphs.at[0].tensors.at[0].shape.symbol[0] = 1;
     refuse(m, x, "symbol 1: the model has 0");
+    ir_shape square = shape(2, 2, 2), row = shape(2, 1, 2);
     m = small();
-    m->graphs.at[0].tensors.at[1].variable = true;
-    refuse(m, NULL, "both a constant and a variable");
+    m->graphs.at[0].tensors.at[1].state = ir_state_add(m, "s", BASE_I8, &square);
+    refuse(m, NULL, "both a constant and a state");
+    m = small();
+    m->graphs.at[0].tensors.at[2].state = 0;
+    refuse(m, "graph[0]/tensor[2] \"y\"", "state 0: the model has 0");
+    m = small();
+    m->graphs.at[0].tensors.at[2].state = ir_state_add(m, "s", BASE_I8, &square);
+    refuse(m, "graph[0]/tensor[2] \"y\"", "it is i8[1x2], and its state @0 i8[2x2]");
+    m = small();
+    m->graphs.at[0].tensors.at[2].state = ir_state_add(m, "s", BASE_U8, &row);
+    refuse(m, "graph[0]/tensor[2] \"y\"", "it is i8[1x2], and its state @0 u8[1x2]");
+    m = small();
+    m->graphs.at[0].tensors.at[0].state = ir_state_add(m, "s", BASE_I8, &row);
+    refuse(m, "graph[0]/tensor[0] \"x\"", "an input of the graph and a state");
+    m = small();
+    m->graphs.at[0].tensors.at[3].state = ir_state_add(m, "s", BASE_I8, &row);
+    refuse(m, "graph[0]/tensor[3] \"\"", "output 0 of the graph, and a state");
+    m = small();
+    ir_state_add(m, "s", BASE_I8, &row);
+    m->states.at[0].type = BASE_NONE;
+    refuse(m, "state[0] \"s\"", "no element type");
 }
 
 static void bad_edges_are_refused(void **state) {
@@ -296,7 +316,7 @@ static void variables_keep_the_order_of_their_users(void **state) {
     for (int i = 0; i < 4; i++) {
         ir_tensor_add(m, g, "t", BASE_F32, &one);
     }
-    g->tensors.at[3].variable = true;
+    g->tensors.at[3].state = ir_state_add(m, "s", BASE_F32, &one);
     const uint32_t t[] = {0, 1, 2, 3};
     const uint32_t both[] = {2, 3};
     *BASE_PUSH(f->arena, &g->inputs) = 0;
@@ -319,7 +339,7 @@ static void a_reader_stays_before_the_writer(void **state) {
     for (int i = 0; i < 4; i++) {
         ir_tensor_add(m, g, "t", BASE_F32, &one);
     }
-    g->tensors.at[3].variable = true;
+    g->tensors.at[3].state = ir_state_add(m, "s", BASE_F32, &one);
     const uint32_t t[] = {0, 1, 2, 3};
     ir_node_add(m, g, "early", &t[0], 1, &t[1], 1, 0);
     ir_node_add(m, g, "read", &t[3], 1, &t[2], 1, 1);
@@ -331,13 +351,172 @@ static void a_reader_stays_before_the_writer(void **state) {
     assert_string_equal(g->nodes.at[2].op, "early");
 }
 
-/* ---- the text form ---- */
+/* ---- control ---- */
 
 static char *printed(const ir_model *m) {
     base_text out = {.arena = f->arena};
     ir_print(&out, m);
     return out.at;
 }
+
+static ir_model *parsed(const char *text) {
+    ir_model *m = NULL;
+    base_status status = ir_parse(f->arena, "in.ir", text, strlen(text), &m, &f->d);
+    if (status) {
+        fail_msg("%u:%u: %s", f->d.list.at[0].line, f->d.list.at[0].column, f->d.list.at[0].message);
+    }
+    return m;
+}
+
+/* main: %0 bool, %1 f32[2] -> if -> %2; while(%2) -> %3. Graph 1 (f32[2] -> f32[2]) is then, else and body; graph 2
+ * (f32[2] -> bool) is cond. */
+static ir_model *controlled(void) {
+    ir_model *m = ir_model_new(f->arena, "ir", "control");
+    ir_shape pair = shape(1, 2, 0), one = {0};
+    for (int i = 0; i < 3; i++) {
+        ir_graph_add(m, "g");
+    }
+    ir_graph *g = &m->graphs.at[0], *body = &m->graphs.at[1], *cond = &m->graphs.at[2];
+    ir_tensor_add(m, g, "c", BASE_BOOL, &one);
+    for (int i = 0; i < 3; i++) {
+        ir_tensor_add(m, g, "t", BASE_F32, &pair);
+    }
+    const uint32_t t[] = {0, 1, 2, 3};
+    ir_node *n = ir_node_add(m, g, "if", t, 2, &t[2], 1, 0);
+    ir_attr_graph(m, n, "then", 1);
+    ir_attr_graph(m, n, "else", 1);
+    n = ir_node_add(m, g, "while", &t[2], 1, &t[3], 1, 1);
+    ir_attr_graph(m, n, "cond", 2);
+    ir_attr_graph(m, n, "body", 1);
+    *BASE_PUSH(f->arena, &g->inputs) = 0;
+    *BASE_PUSH(f->arena, &g->inputs) = 1;
+    *BASE_PUSH(f->arena, &g->outputs) = 3;
+    ir_tensor_add(m, body, "x", BASE_F32, &pair);
+    ir_tensor_add(m, body, "y", BASE_F32, &pair);
+    ir_node_add(m, body, "neg", &t[0], 1, &t[1], 1, 0);
+    *BASE_PUSH(f->arena, &body->inputs) = 0;
+    *BASE_PUSH(f->arena, &body->outputs) = 1;
+    ir_tensor_add(m, cond, "x", BASE_F32, &pair);
+    ir_tensor_add(m, cond, "y", BASE_BOOL, &one);
+    ir_node_add(m, cond, "any", &t[0], 1, &t[1], 1, 0);
+    *BASE_PUSH(f->arena, &cond->inputs) = 0;
+    *BASE_PUSH(f->arena, &cond->outputs) = 1;
+    return m;
+}
+
+static void control_is_what_its_graphs_are(void **state) {
+    (void)state;
+    ir_model *m = controlled();
+    assert_int_equal(ir_verify(m, &f->d), BASE_OK);
+    const ir_node *n = m->graphs.at[0].nodes.at;
+    assert_int_equal(ir_control_of(&n[0]), IR_IF);
+    assert_int_equal(ir_control_of(&n[1]), IR_WHILE);
+    assert_int_equal(ir_control_of(m->graphs.at[1].nodes.at), IR_PLAIN);
+    assert_ptr_equal(ir_sub_graph(m, &n[1], "cond"), &m->graphs.at[2]);
+    char *once = printed(m);
+    assert_non_null(strstr(once, "node if (%0, %1) -> (%2) {then: graph 1, else: graph 1} ids [0]\n"));
+    assert_string_equal(printed(parsed(once)), once);
+}
+
+static void control_that_does_not_fit_is_refused(void **state) {
+    (void)state;
+    const char *first = "graph[0]/operator[0] if", *second = "graph[0]/operator[1] while";
+    ir_shape pair = shape(1, 2, 0), row = shape(2, 1, 2);
+    ir_model *m = controlled();
+    ir_attr_graph(m, m->graphs.at[0].nodes.at, "then", 3);
+    refuse(m, first, "then is graph 3: the model has 3");
+    m = controlled();
+    m->graphs.at[0].nodes.at[0].attr_count = 1;
+    refuse(m, first, "it does not name its graph \"else\"");
+    m = controlled();
+    ir_attr_int(m, &m->graphs.at[0].nodes.at[1], "body", 1);
+    refuse(m, second, "it does not name its graph \"body\"");
+    m = controlled();
+    m->graphs.at[0].tensors.at[0].type = BASE_I8;
+    refuse(m, first, "input 0 is i8[scalar]: a condition is one bool");
+    m = controlled();
+    m->graphs.at[2].tensors.at[1].shape = pair;
+    refuse(m, second, "cond's output is bool[2]: a condition is one bool");
+    m = controlled();
+    ir_attr_graph(m, m->graphs.at[0].nodes.at, "else", 2);
+    refuse(m, first, "else: output 0 is bool[scalar] in graph 2, and f32[2] at the node");
+    m = controlled();
+    m->graphs.at[0].tensors.at[1].shape = row;
+    refuse(m, first, "then: input 0 is f32[2] in graph 1, and f32[1x2] at the node");
+    m = controlled();
+    m->graphs.at[0].nodes.at[0].input_count = 1;
+    refuse(m, first, "then: graph 1 has 1 inputs, the node has 0 for it");
+    m = controlled();
+    m->graphs.at[2].outputs.n = 0;
+    refuse(m, second, "cond: graph 2 has 0 outputs");
+    m = controlled();
+    m->graphs.at[0].nodes.at[1].output_count = 0;
+    m->graphs.at[0].outputs.at[0] = 2;
+    refuse(m, second, "body: graph 1 has 1 outputs, the node has 0 for it");
+    m = controlled();
+    m->graphs.at[0].tensors.at[2].state = ir_state_add(m, "s", BASE_F32, &pair);
+    refuse(m, first, "tensor 2 stands for a state");
+    m = controlled();
+    ir_node *deep = ir_node_add(m, &m->graphs.at[1], "call", NULL, 0, NULL, 0, 2);
+    ir_attr_graph(m, deep, "graph", 0);
+    refuse(m, NULL, "the graph reaches itself");
+}
+
+static void graphs_that_reach_a_state_keep_their_place(void **state) {
+    (void)state;
+    /* main: write v <- 0; while (whose body reads v); write v <- 1 ... and a read behind. Nothing else orders them. */
+    ir_model *m = controlled();
+    ir_shape pair = shape(1, 2, 0);
+    ir_graph *g = &m->graphs.at[0];
+    uint32_t s = ir_state_add(m, "s", BASE_F32, &pair);
+    uint32_t v = ir_tensor_add(m, g, "v", BASE_F32, &pair), r = ir_tensor_add(m, g, "r", BASE_F32, &pair);
+    uint32_t inner = ir_tensor_add(m, &m->graphs.at[1], "v", BASE_F32, &pair);
+    g->tensors.at[v].state = m->graphs.at[1].tensors.at[inner].state = s;
+    bool *with = ir_graphs_with_state(f->arena, m);
+    assert_true(with[0] && with[1] && !with[2]);
+    assert_true(ir_reaches_state(&g->nodes.at[1], with));
+    m->graphs.at[1].tensors.at[inner].state = IR_NONE;
+    with = ir_graphs_with_state(f->arena, m);
+    assert_true(with[0] && !with[1] && !ir_reaches_state(&g->nodes.at[1], with));
+    m->graphs.at[1].tensors.at[inner].state = s;
+    /* the order given: if, while, read v -> r, write v; "read" is moved behind "late" by its input alone */
+    const uint32_t x = 1;
+    uint32_t late = ir_tensor_add(m, g, "late", BASE_F32, &pair);
+    const uint32_t both[] = {v, late};
+    ir_node_add(m, g, "read", both, 2, &r, 1, 2);
+    ir_node_add(m, g, "write", &x, 1, &v, 1, 3);
+    ir_node_add(m, g, "late", &x, 1, &late, 1, 4);
+    assert_int_equal(ir_sort(m, &f->d), BASE_OK);
+    const char *const want[] = {"if", "while", "late", "read", "write"};
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(m->graphs.at[0].nodes.at[i].op, want[i]);
+    }
+    /* A control node that comes last stays behind what touched the state, though its inputs are there from the start. */
+    ir_node moved = g->nodes.at[1];
+    moved.inputs[0] = 1;
+    memmove(&g->nodes.at[1], &g->nodes.at[2], 3 * sizeof moved);
+    g->nodes.at[4] = moved;
+    uint32_t after = ir_tensor_add(m, g, "after", BASE_F32, &pair);
+    const uint32_t done = 3;
+    ir_node_add(m, g, "after", &done, 1, &after, 1, 5);
+    g->nodes.at[5] = g->nodes.at[0]; /* "after" takes the place of "if": it wants what "while" makes */
+    g->nodes.at[0] = (ir_node){.op = "after", .input_count = 1, .output_count = 1, .source_name = ""};
+    g->nodes.at[0].inputs = BASE_NEW(f->arena, uint32_t);
+    g->nodes.at[0].outputs = BASE_NEW(f->arena, uint32_t);
+    *g->nodes.at[0].inputs = 3;
+    *g->nodes.at[0].outputs = after;
+    assert_int_equal(ir_sort(m, &f->d), BASE_OK);
+    const char *const again[] = {"late", "read", "write", "while", "after"};
+    size_t at = 0;
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        if (strcmp(g->nodes.at[i].op, "if")) {
+            assert_string_equal(g->nodes.at[i].op, again[at++]);
+        }
+    }
+    assert_int_equal(at, 5);
+}
+
+/* ---- the text form ---- */
 
 static void printing_is_what_the_document_says(void **state) {
     (void)state;
@@ -357,15 +536,6 @@ static void printing_is_what_the_document_says(void **state) {
         "beta: float 1.0, empty: ints []} ids [0] from \"FULLY_CONNECTED\" at 20257\n"
         "  node relu (%2) -> (%3) ids [1]\n"
         "}\n");
-}
-
-static ir_model *parsed(const char *text) {
-    ir_model *m = NULL;
-    base_status status = ir_parse(f->arena, "in.ir", text, strlen(text), &m, &f->d);
-    if (status) {
-        fail_msg("%u:%u: %s", f->d.list.at[0].line, f->d.list.at[0].column, f->d.list.at[0].message);
-    }
-    return m;
 }
 
 static void printing_what_was_parsed_gives_the_same_bytes(void **state) {
@@ -388,7 +558,13 @@ static void printing_what_was_parsed_gives_the_same_bytes(void **state) {
     uint32_t t = ir_tensor_add(m, g, "none", BASE_F32, &none);
     g->tensors.at[t].data = bytes;
     t = ir_tensor_add(m, g, "state", BASE_F32, &symbolic);
-    g->tensors.at[t].variable = true;
+    g->tensors.at[t].state = ir_state_add(m, "state", BASE_F32, &symbolic);
+    ir_state_add(m, "other \"one\"", BASE_U8, &none);
+    const int64_t one = 1;
+    ir_shape first = ir_shape_of(1, &one);
+    ir_state_add(m, "quantised", BASE_I8, &first);
+    m->states.at[2].quant = (ir_quant){1, 0, half, zeros};
+    m->states.at[2].data = weights;
     ir_node_add(m, g, "an op", NULL, 0, NULL, 0, IR_NONE);
     ir_graph_add(m, "sub")->index = 4;
     char *once = printed(m);
@@ -403,6 +579,14 @@ static void printing_what_was_parsed_gives_the_same_bytes(void **state) {
     assert_int_equal(again->graphs.at[0].tensors.at[8].shape.symbol[0], 1);
     assert_int_equal(again->graphs.at[0].tensors.at[8].shape.dim[0], 16);
     assert_int_equal(again->graphs.at[1].index, 4);
+    assert_int_equal(again->states.n, 3);
+    assert_int_equal(again->graphs.at[0].tensors.at[8].state, 0);
+    assert_int_equal(again->graphs.at[0].tensors.at[0].state, IR_NONE);
+    assert_int_equal(again->states.at[0].shape.dim[0], 16);
+    assert_null(again->states.at[0].data);
+    assert_string_equal(again->states.at[1].name, "other \"one\"");
+    assert_memory_equal(again->states.at[2].data, weights, 1);
+    assert_int_equal(again->states.at[2].quant.zero[0], -3);
     assert_int_equal(again->graphs.at[0].nodes.at[0].inputs[2], IR_NONE);
 }
 
@@ -440,7 +624,7 @@ static const malformed wrong[] = {
     {"burin 99999999999999999999", 1, 7, "more than 64 bits"},
     {"burin 1\nmodel tflite", 2, 7, "expected '\"', got 'tflite'"},
     {"burin 1\nmodel \"a\n\"", 2, 7, "not closed on its line"},
-    {HEAD "tensor", 3, 1, "expected symbol or graph, got 'tensor'"},
+    {HEAD "tensor", 3, 1, "expected symbol, state or graph, got 'tensor'"},
     {HEAD "symbol \"N\" -1", 3, 8, "bound is 0 or more"},
     {HEAD "symbol \"N\" 1\nsymbol \"N\" 2", 4, 8, "there twice"},
     {HEAD "graph \"g\" 0 {\n", 4, 1, "expected '}', got the end"},
@@ -466,7 +650,13 @@ static const malformed wrong[] = {
     {HEAD "graph \"g\" 0 {\n node relu (_) -> (_)\n}", 4, 20, "expected '%', got '_'"},
     {HEAD "graph \"g\" 0 {\n node _ () -> ()\n}", 4, 7, "expected an operator, got '_'"},
     {HEAD "graph \"g\" 0 {\n node a () -> () {x: int 1, x: int 2}\n}", 4, 29, "there twice"},
-    {HEAD "graph \"g\" 0 {\n node a () -> () {x: real 1}\n}", 4, 22, "expected int, float, text, ints or floats"},
+    {HEAD "graph \"g\" 0 {\n node a () -> () {x: real 1}\n}", 4, 22,
+     "expected int, float, text, ints, floats or graph"},
+    {HEAD "graph \"g\" 0 {\n node a () -> () {x: graph -1}\n}", 4, 28, "expected a number from 0"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[] \"\" state @0\n}", 4, 26, "there is no state @0 above"},
+    {HEAD "graph \"g\" 0 {\n tensor %0 i8[] \"\" state 0\n}", 4, 26, "expected '@', got '0'"},
+    {HEAD "state @1 i8[] \"\"", 3, 8, "the next state is @0"},
+    {HEAD "state @0 i8[2] \"\" = hex \"01\"", 3, 21, "expected 2 bytes, got 1"},
     {HEAD "graph \"\xc3\xa9\xc3\xa9\" 0 {\n}\ngraph \"\xc3\xa9\xc3\xa9\" x", 5, 12, "expected an integer, got 'x'"},
 };
 
@@ -529,6 +719,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(sorting_moves_only_what_it_must, set_up, tear_down),
         cmocka_unit_test_setup_teardown(variables_keep_the_order_of_their_users, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reader_stays_before_the_writer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(control_is_what_its_graphs_are, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(control_that_does_not_fit_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(graphs_that_reach_a_state_keep_their_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(printing_is_what_the_document_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(printing_what_was_parsed_gives_the_same_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(scales_are_exact, set_up, tear_down),

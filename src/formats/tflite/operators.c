@@ -140,7 +140,7 @@ static void fold_shape(tflite_reader *r, const wire_path *path, const wire_table
     const ir_shape *shape = &r->g->tensors.at[inputs[0]].shape;
     ir_tensor *t = &r->g->tensors.at[outputs[0]];
     if ((t->type != BASE_I32 && t->type != BASE_I64) || t->shape.rank != 1 || t->shape.dim[0] != shape->rank ||
-        t->data || t->variable) {
+        t->data || t->state != IR_NONE) {
         tflite_error(&r->fb, path, table, TFLITE_Operator_outputs,
                      "expected a computed i32 or i64 tensor of %lu elements", (unsigned long)shape->rank);
         return;

@@ -28,6 +28,7 @@ typedef struct tflite_reader {
     BASE_VEC(tflite_group) groups;
     base_map *group_of;  /* what -> index in groups */
     uint64_t *bad_shape; /* of each tensor: 0, or the byte of a shape that nothing may use */
+    bool *is_variable;   /* of each tensor: the file says that it keeps its contents */
 } tflite_reader;
 
 #define TFLITE_REMEDY_OPERATOR "burin operators lists those that are"

@@ -198,7 +198,7 @@ static void read_tensor(tflite_reader *r, const wire_path *path, const wire_tabl
     uint32_t index = ir_tensor_add(r->m, r->g, copy, BASE_NONE, &scalar);
     source s = {r, path, *table, &r->g->tensors.at[index]};
     s.t->source = index;
-    s.t->variable = tflite_int(&r->fb, path, table, TFLITE_Tensor_is_variable) != 0;
+    r->is_variable[index] = tflite_int(&r->fb, path, table, TFLITE_Tensor_is_variable) != 0;
     wire_table sparsity = tflite_table(&r->fb, path, table, TFLITE_Tensor_sparsity);
     if (sparsity.at) {
         tflite_unsupported(r, path, table->at, "a sparse tensor", "convert the model with dense weights");
@@ -214,6 +214,7 @@ static void read_tensor(tflite_reader *r, const wire_path *path, const wire_tabl
 void tflite_read_tensors(tflite_reader *r, const wire_path *outer, const wire_table *subgraph) {
     wire_vector tensors = tflite_list(&r->fb, outer, subgraph, TFLITE_SubGraph_tensors);
     r->bad_shape = BASE_NEWS(r->arena, uint64_t, tensors.n + 1);
+    r->is_variable = BASE_NEWS(r->arena, bool, tensors.n + 1);
     for (uint64_t i = 0; i < tensors.n && !wire_fb_failed(&r->fb); i++) {
         wire_path path = {.outer = outer, .name = "tensor", .index = (int64_t)i};
         wire_table table = wire_fb_table_at(&r->fb, &path, &tensors, i);

@@ -117,8 +117,40 @@ static void settle_empty_constants(tflite_reader *r) {
     for (size_t i = 0; i < g->tensors.n; i++) {
         ir_tensor *t = &g->tensors.at[i];
         uint64_t bytes;
-        if (!given[i] && !t->data && !t->variable && ir_tensor_bytes(t, &bytes) && !bytes) {
+        if (!given[i] && !t->data && t->state == IR_NONE && ir_tensor_bytes(t, &bytes) && !bytes) {
             t->data = "";
+        }
+    }
+}
+
+/* Variable tensors are states, but an input of the sub-graph: that is what the caller says before each run. */
+static void make_states(tflite_reader *r) {
+    ir_graph *g = r->g;
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        r->is_variable[g->inputs.at[i]] = false;
+    }
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        ir_tensor *t = &g->tensors.at[i];
+        if (r->is_variable[i] && t->type != BASE_NONE && !r->bad_shape[i]) {
+            t->state = ir_state_add(r->m, t->name, t->type, &t->shape);
+            r->m->states.at[t->state].quant = t->quant;
+            r->m->states.at[t->state].data = t->data;
+            t->data = NULL;
+        }
+    }
+}
+
+/* A state that is an output of the sub-graph: its contents at the end are. */
+static void read_states_at_end(tflite_reader *r) {
+    ir_graph *g = r->g;
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        uint32_t from = g->outputs.at[i];
+        if (g->tensors.at[from].state != IR_NONE) {
+            ir_tensor t = g->tensors.at[from];
+            uint32_t to = ir_tensor_add(r->m, g, t.name, t.type, &t.shape);
+            g->tensors.at[to].quant = t.quant;
+            ir_node_add(r->m, g, "identity", &from, 1, &to, 1, IR_NONE);
+            g->outputs.at[i] = to;
         }
     }
 }
@@ -138,8 +170,13 @@ static void read_subgraph(tflite_reader *r, const wire_path *path, const wire_ta
             *(k ? BASE_PUSH(r->arena, &r->g->outputs) : BASE_PUSH(r->arena, &r->g->inputs)) = indices[i];
         }
     }
+    if (wire_fb_failed(&r->fb)) {
+        return;
+    }
+    make_states(r);
     tflite_read_operators(r, path, subgraph);
     if (!wire_fb_failed(&r->fb)) {
+        read_states_at_end(r);
         settle_empty_constants(r);
     }
 }

@@ -218,22 +218,10 @@ static void need(folder *f, lang_walk *w, uint32_t tensor, bool contents) {
     if (t->kind != LANG_STAGE || !contents) {
         return;
     }
-    /* a recurrence, which is consecutive stages, stands or falls as a whole */
-    size_t first = t->stage, last = first + 1;
-    int32_t rec = p->stages.at[first].rec;
-    while (rec >= 0 && first > 0 && p->stages.at[first - 1].rec == rec) {
-        first--;
-    }
-    while (rec >= 0 && last < p->stages.n && p->stages.at[last].rec == rec) {
-        last++;
-    }
-    for (size_t i = first; i < last; i++) {
-        const lang_stage *s = &p->stages.at[i];
-        f->needed[s->tensor] = true;
-        lang_walk_add(w, s->body);
-        for (uint32_t k = 0; k < s->var_count; k++) {
-            lang_walk_add(w, s->vars[k].extent);
-        }
+    const lang_stage *s = &p->stages.at[t->stage]; /* of a recurrence too: its stages are needed one by one */
+    lang_walk_add(w, s->body);
+    for (uint32_t k = 0; k < s->var_count; k++) {
+        lang_walk_add(w, s->vars[k].extent);
     }
 }
 

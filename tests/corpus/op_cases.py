@@ -26,7 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import tflite_build as build
 
 TOKEN = re.compile(r'//[^\n]*|"[^"]*"|[=?\[\],]|[^\s=?\[\],"]+')
-START = ('case', 'from', 'goal', 'attr', 'in', 'const', 'absent', 'out')
+START = ('case', 'from', 'goal', 'attr', 'in', 'const', 'state', 'absent', 'out')
 
 
 def number(word):
@@ -111,9 +111,9 @@ def parse(text):
                 cases[-1].attrs[name], i = t[i][0].strip('"'), i + 1
             else:
                 cases[-1].attrs[name] = numbers()
-        elif word in ('in', 'const'):
+        elif word in ('in', 'const', 'state'):
             x, _, _ = tensor()
-            x.constant = word == 'const'
+            x.constant, x.state = word == 'const', word == 'state'
             cases[-1].inputs.append(x)
         elif word == 'absent':
             cases[-1].inputs.append(None)
@@ -130,7 +130,8 @@ def parse(text):
 def run(word, case):
     runtime = {'tflm': build.run_tflm, 'litert': build.run_litert}[case.source.split()[0]]
     model = build.build(word, case.attrs, case.inputs, case.outputs)
-    return runtime(model, [x.data for x in case.inputs if x is not None and not x.constant])
+    given = [x for x in case.inputs if x is not None]
+    return runtime(model, [x.data for x in given if not x.constant and not x.state], [x.data for x in given if x.state])
 
 
 def text_of(values):

@@ -292,12 +292,12 @@ static void read_case(reader *r, const char *op, case_file *out) {
             read_input(r, true, false);
         } else if (take(r, "const")) {
             read_input(r, false, true);
-        } else if (take(r, "in")) {
+        } else if (take(r, "in") || take(r, "state")) { /* a state is an input like any other */
             read_input(r, false, false);
         } else if (take(r, "out")) {
             read_output(r);
         } else {
-            fail(r, "expected goal, attr, in, const, absent, out or case");
+            fail(r, "expected goal, attr, in, const, state, absent, out or case");
         }
         skip_space(r);
     }

@@ -8,7 +8,7 @@
 
 #include "ops/ops.h"
 
-enum { CASE_MOST = 16 };
+enum { CASE_MOST = 32 };
 
 typedef struct case_one {
     const char *name, *source; /* source: what the wanted values come from */

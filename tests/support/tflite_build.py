@@ -11,15 +11,15 @@ DTYPE = {'i8': np.int8, 'u8': np.uint8, 'i16': np.int16, 'u16': np.uint16, 'i32'
          'u64': np.uint64, 'f32': np.float32, 'f64': np.float64, 'f16': np.float16, 'bool': np.bool_}
 TENSOR = {'i8': 'INT8', 'u8': 'UINT8', 'i16': 'INT16', 'u16': 'UINT16', 'i32': 'INT32', 'u32': 'UINT32', 'i64': 'INT64',
           'u64': 'UINT64', 'f32': 'FLOAT32', 'f64': 'FLOAT64', 'f16': 'FLOAT16', 'bool': 'BOOL'}
-ACT = {'none': 0, 'relu': 1, 'relu_n1_to_1': 2, 'relu6': 3}
+ACT = {'none': 0, 'relu': 1, 'relu_n1_to_1': 2, 'relu6': 3, 'tanh': 4}
 
 
 class Tensor:
-    """type, shape, data (array or None), scale and zero (lists, empty: not quantised), axis, constant."""
+    """type, shape, data (array or None), scale and zero (lists, empty: not quantised), axis, constant, state (kept between runs)."""
 
-    def __init__(self, type, shape, data=None, scale=(), zero=(), axis=0, constant=False):
+    def __init__(self, type, shape, data=None, scale=(), zero=(), axis=0, constant=False, state=False):
         self.type, self.shape, self.data = type, list(shape), data
-        self.scale, self.zero, self.axis, self.constant = list(scale), list(zero), axis, constant
+        self.scale, self.zero, self.axis, self.constant, self.state = list(scale), list(zero), axis, constant, state
 
 
 def constant_list(values, type='i32'):
@@ -143,6 +143,15 @@ def operator(word, attrs, inputs):
     elif word == 'unpack':
         o, name = new('Unpack'), 'UNPACK'
         o.axis, o.num = attrs['axis'], x.shape[attrs['axis']]
+    elif word == 'svdf':
+        o, name = new('SVDF'), 'SVDF'
+        o.rank, o.asymmetricQuantizeInputs = attrs['rank'], bool(attrs.get('asymmetric', 0))
+    elif word == 'lstm':
+        name = 'LSTM' if len(x.shape) == 2 else 'UNIDIRECTIONAL_SEQUENCE_LSTM'
+        o = new('LSTM' if len(x.shape) == 2 else 'UnidirectionalSequenceLSTM')
+        o.cellClip, o.projClip = attrs.get('cell_clip', 0.0), attrs.get('proj_clip', 0.0)
+        o.timeMajor, o.kernelType = bool(attrs.get('time_major', 0)), 0
+        o.asymmetricQuantizeInputs = bool(attrs.get('asymmetric', 0))
     elif word in ACTIVE:
         o, name = new(ACTIVE[word]), word.upper()
         if word == 'concatenation':
@@ -161,6 +170,11 @@ def operator(word, attrs, inputs):
 VERSION = {'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 3, 'FULLY_CONNECTED': 4, 'SOFTMAX': 2}
 
 
+def intermediates(word, attrs, inputs):
+    """Tensors that say nothing but how an operator quantises inside."""
+    return []
+
+
 def option_table(name, fields):
     """The table NAME + Options with its fields set."""
     o = getattr(schema, name + 'OptionsT')()
@@ -172,14 +186,17 @@ def option_table(name, fields):
 
 
 def build(word, attrs, inputs, outputs):
-    """The bytes of a model of one operator, in Burin's words. inputs: Tensor or None (absent)."""
+    """The bytes of a model of one operator, in Burin's words. inputs: Tensor or None (absent). The last outputs are the states'
+    new contents: the operator of the file has only those before."""
     name, options, inputs = operator(word, attrs, inputs)
-    return build_model([(name, options, inputs, outputs)])
+    states = sum(t is not None and t.state for t in inputs)
+    return build_model([(name, options, inputs, outputs[:len(outputs) - states], intermediates(word, attrs, inputs))])
 
 
 def build_model(operators):
-    """The bytes of a model of one graph; operators: (builtin's name, options table or None, inputs, outputs). A Tensor that is
-    met again is the same tensor; one that is no constant and no output before is an input of the model; every output is one of the
+    """The bytes of a model of one graph; operators: (builtin's name, options table or None, inputs, outputs, intermediates or
+    nothing). A Tensor that is met again is the same tensor; one that is no constant, state or output before is an input of the
+    model; every output is one of the
     model's."""
     m = schema.ModelT()
     m.version, m.description = 3, ''
@@ -203,13 +220,14 @@ def build_model(operators):
             m.buffers.append(b)
             s.buffer = len(m.buffers) - 1
         else:
-            s.buffer = 0
-            (g.inputs if kind == 'in' else g.outputs).append(len(g.tensors))
+            s.buffer, s.isVariable = 0, t.state
+            if not t.state and kind != 'mid':
+                (g.inputs if kind == 'in' else g.outputs).append(len(g.tensors))
         g.tensors.append(s)
         numbers[id(t)] = len(g.tensors) - 1
         return numbers[id(t)]
 
-    for name, options, inputs, outputs in operators:
+    for name, options, inputs, outputs, *mids in operators:
         if name not in codes:
             code = schema.OperatorCodeT()
             code.builtinCode = getattr(schema.BuiltinOperator, name)
@@ -221,6 +239,7 @@ def build_model(operators):
         op.opcodeIndex = codes[name]
         op.inputs = [-1 if t is None else add(t, 'in') for t in inputs]
         op.outputs = [add(t, 'out') for t in outputs]
+        op.intermediates = [add(t, 'mid') for t in mids[0]] if mids and mids[0] else None
         if options is not None:
             table = type(options).__name__[:-1]
             if hasattr(schema.BuiltinOptions, table):
@@ -234,20 +253,36 @@ def build_model(operators):
     return bytes(b.Output())
 
 
-def run_tflm(model, arrays):
+def states_of(model):
+    g = schema.ModelT.InitFromPackedBuf(model, 0).subgraphs[0]
+    return g, [int(i) for i in g.operators[0].inputs if i >= 0 and g.tensors[i].isVariable]
+
+
+def run_tflm(model, arrays, states=()):
+    """The outputs, then the states' new contents. TFLM's states begin with zeros, of int8 with the zero point."""
     import tflite_micro
-    it = tflite_micro.runtime.Interpreter.from_bytes(model, arena_size=16 << 20)
+    g, tensors = states_of(model)
+    for i, v in zip(tensors, states):
+        zero = g.tensors[i].quantization.zeroPoint[0] if v.dtype == np.int8 else 0
+        if np.any(v != zero):
+            raise ValueError(f'a state in TFLM begins with {zero} only')
+    config = tflite_micro.runtime.InterpreterConfig
+    keep = config.kPreserveAllTensors if states else config.kAllocationRecording
+    it = tflite_micro.runtime.Interpreter.from_bytes(model, arena_size=16 << 20, intrepreter_config=keep)
     for k, v in enumerate(arrays):
         it.set_input(v, k)
     it.invoke()
-    return [it.get_output(k) for k in range(len(schema.ModelT.InitFromPackedBuf(model, 0).subgraphs[0].outputs))]
+    return [it.get_output(k) for k in range(len(g.outputs))] + [np.array(it.GetTensor(i, 0)['tensor_data']) for i in tensors]
 
 
-def run_litert(model, arrays):
+def run_litert(model, arrays, states=()):
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
     it = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF, num_threads=1)
     it.allocate_tensors()
     for d, v in zip(it.get_input_details(), arrays):
         it.set_tensor(d['index'], v)
+    _, tensors = states_of(model)
+    for i, v in zip(tensors, states):
+        it.set_tensor(i, v)
     it.invoke()
-    return [it.get_tensor(d['index']) for d in it.get_output_details()]
+    return [it.get_tensor(d['index']) for d in it.get_output_details()] + [it.get_tensor(i) for i in tensors]

@@ -8,9 +8,10 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 DTYPE = {'i8': np.int8, 'u8': np.uint8, 'i16': np.int16, 'u16': np.uint16, 'i32': np.int32, 'u32': np.uint32, 'i64': np.int64,
-         'u64': np.uint64, 'f32': np.float32, 'f64': np.float64, 'f16': np.float16, 'bool': np.bool_}
+         'u64': np.uint64, 'f32': np.float32, 'f16': np.float16, 'f64': np.float64, 'bool': np.bool_, 'i4': np.int8, 'i2': np.int8}
 TENSOR = {'i8': 'INT8', 'u8': 'UINT8', 'i16': 'INT16', 'u16': 'UINT16', 'i32': 'INT32', 'u32': 'UINT32', 'i64': 'INT64',
-          'u64': 'UINT64', 'f32': 'FLOAT32', 'f64': 'FLOAT64', 'f16': 'FLOAT16', 'bool': 'BOOL'}
+          'u64': 'UINT64', 'f32': 'FLOAT32', 'f16': 'FLOAT16', 'f64': 'FLOAT64', 'bool': 'BOOL', 'i4': 'INT4', 'i2': 'INT2'}
+BITS = {'i4': 4, 'i2': 2}                            # packed, the first element lowest
 ACT = {'none': 0, 'relu': 1, 'relu_n1_to_1': 2, 'relu6': 3, 'tanh': 4}
 
 
@@ -20,6 +21,18 @@ class Tensor:
     def __init__(self, type, shape, data=None, scale=(), zero=(), axis=0, constant=False, state=False):
         self.type, self.shape, self.data = type, list(shape), data
         self.scale, self.zero, self.axis, self.constant, self.state = list(scale), list(zero), axis, constant, state
+
+
+def raw(t):
+    """The bytes of a tensor's data as TFLite keeps them."""
+    data = np.ascontiguousarray(t.data, DTYPE[t.type])
+    if t.type not in BITS:
+        return data.tobytes()
+    bits = BITS[t.type]
+    per = 8 // bits
+    flat = data.reshape(-1).view(np.uint8) & ((1 << bits) - 1)
+    flat = np.concatenate([flat, np.zeros(-len(flat) % per, np.uint8)]).reshape(-1, per)
+    return bytes(int(sum(int(v) << (bits * k) for k, v in enumerate(row))) for row in flat)
 
 
 def constant_list(values, type='i32'):
@@ -87,6 +100,7 @@ def operator(word, attrs, inputs):
     elif word == 'fully_connected':
         o, name = new('FullyConnected'), 'FULLY_CONNECTED'
         o.keepNumDims = bool(attrs.get('keep_num_dims', 0))
+        o.asymmetricQuantizeInputs = bool(attrs.get('asymmetric_quantize_inputs', 0))
     elif word == 'softmax':
         o, name = new('Softmax'), 'SOFTMAX'
         o.beta = attrs.get('beta', 1.0)
@@ -121,6 +135,7 @@ def operator(word, attrs, inputs):
     elif word == 'batch_matmul':
         o, name = new('BatchMatMul'), 'BATCH_MATMUL'
         o.adjX, o.adjY = bool(attrs.get('adj_x', 0)), bool(attrs.get('adj_y', 0))
+        o.asymmetricQuantizeInputs = bool(attrs.get('asymmetric_quantize_inputs', 0))
     elif word == 'strided_slice':
         o, name = new('StridedSlice'), 'STRIDED_SLICE'
         end, last = [], 0
@@ -162,6 +177,8 @@ def operator(word, attrs, inputs):
         o, name = new(PLAIN[word]) if PLAIN[word] else None, word.upper()
     else:
         raise ValueError(f'no way back to TFLite for {word}')
+    if hasattr(o, 'quantizedBiasType') and len(inputs) == 3 and inputs[2] and inputs[2].type[0] == 'i':
+        o.quantizedBiasType = getattr(schema.TensorType, TENSOR[inputs[2].type])
     if hasattr(o, 'fusedActivationFunction'):
         o.fusedActivationFunction = ACT[attrs.get('act', 'none')]
     return name, o, inputs
@@ -216,7 +233,7 @@ def build_model(operators):
             s.quantization.quantizedDimension = t.axis
         if t.constant:
             b = schema.BufferT()
-            b.data = np.frombuffer(np.ascontiguousarray(t.data, DTYPE[t.type]).tobytes(), np.uint8)
+            b.data = np.frombuffer(raw(t), np.uint8)
             m.buffers.append(b)
             s.buffer = len(m.buffers) - 1
         else:

@@ -83,6 +83,19 @@ PLAIN = {'quantize': 'Quantize', 'dequantize': 'Dequantize', 'maximum': 'Maximum
 ACTIVE = {'add': 'Add', 'sub': 'Sub', 'mul': 'Mul', 'div': 'Div', 'concatenation': 'Concatenation',
           'l2_normalization': 'L2Norm'}
 
+# word: (builtin's name, options table or None, {attribute: field}); all inputs are TFLite's
+FIELDS = {
+    'atan2': ('ATAN2', None, {}), 'bitcast': ('BITCAST', 'Bitcast', {}), 'bitwise_xor': ('BITWISE_XOR', 'BitwiseXor', {}),
+    'fake_quant': ('FAKE_QUANT', 'FakeQuant', {'least': 'min', 'most': 'max', 'num_bits': 'numBits', 'narrow_range': 'narrowRange'}),
+    'gelu': ('GELU', 'Gelu', {'approximate': 'approximate'}),
+    'local_response_normalization': ('LOCAL_RESPONSE_NORMALIZATION', 'LocalResponseNormalization',
+                                     {'radius': 'radius', 'bias': 'bias', 'alpha': 'alpha', 'beta': 'beta'}),
+    'matrix_diag': ('MATRIX_DIAG', None, {}), 'matrix_set_diag': ('MATRIX_SET_DIAG', None, {}), 'pow': ('POW', 'Pow', {}),
+    'relu_0_to_1': ('RELU_0_TO_1', None, {}),
+    'reverse_sequence': ('REVERSE_SEQUENCE', 'ReverseSequence', {'axis': 'seqDim', 'batch_axis': 'batchDim'}),
+    'right_shift': ('RIGHT_SHIFT', 'RightShift', {}), 'sign': ('SIGN', None, {}),
+}
+
 
 def operator(word, attrs, inputs):
     """(builtin's name, options object or None, inputs with those that TFLite wants added)."""
@@ -173,6 +186,9 @@ def operator(word, attrs, inputs):
             o.axis = attrs['axis']
         if word in ('add', 'sub'):
             o.potScaleInt16 = False
+    elif word in FIELDS:
+        name, table, fields = FIELDS[word]
+        o = option_table(table, {fields[k]: v for k, v in attrs.items()}) if table else None
     elif word in PLAIN:
         o, name = new(PLAIN[word]) if PLAIN[word] else None, word.upper()
     else:

@@ -94,6 +94,27 @@ typedef struct ir_symbol {
     int64_t bound;
 } ir_symbol;
 
+/* What a signature calls an input or output of its graph: number `at` of them. */
+typedef struct ir_port {
+    const char *name;
+    uint32_t at;
+} ir_port;
+
+/* A way to call a graph, with names for what it takes and gives. */
+typedef struct ir_signature {
+    const char *name;
+    uint32_t graph;
+    size_t input_count, output_count;
+    const ir_port *inputs, *outputs;
+} ir_signature;
+
+/* Bytes that stand beside the graph for others to read: carried along. */
+typedef struct ir_metadata {
+    const char *name;
+    const void *data;
+    size_t size;
+} ir_metadata;
+
 typedef struct ir_model {
     base_arena *arena;
     const char *format;        /* "tflite", "ir" ... */
@@ -101,12 +122,18 @@ typedef struct ir_model {
     BASE_VEC(ir_graph) graphs; /* [0] is the entry */
     BASE_VEC(ir_symbol) symbols;
     BASE_VEC(ir_state) states;
+    const char *description; /* "" if none */
+    BASE_VEC(ir_signature) signatures;
+    BASE_VEC(ir_metadata) metadata;
 } ir_model;
 
 ir_model *ir_model_new(base_arena *arena, const char *format, const char *file);
 ir_graph *ir_graph_add(ir_model *m, const char *name);
 /* A state with that name, type and shape, zero at first. */
 uint32_t ir_state_add(ir_model *m, const char *name, base_type type, const ir_shape *shape);
+/* A signature of the graph, with its ports in the arena (copied) and borrowed names. */
+void ir_signature_add(ir_model *m, const char *name, uint32_t graph, const ir_port *inputs, size_t input_count,
+                      const ir_port *outputs, size_t output_count);
 uint32_t ir_tensor_add(ir_model *m, ir_graph *g, const char *name, base_type type, const ir_shape *shape);
 /* Copies the lists. id: operator index in the input file, IR_NONE for none. */
 ir_node *ir_node_add(ir_model *m, ir_graph *g, const char *op, const uint32_t *inputs, size_t input_count,
@@ -142,6 +169,7 @@ char *ir_shape_print(base_arena *arena, const ir_shape *s);
 /* Structure: indices in range, one producer a tensor, no read before its producer, no cycle, constants have the right
  * number of bytes, quantisation sane (scale finite and > 0, zero points in the type's range, axis in rank, n ==
  * dim[axis]). States: tensors that stand for one have its type and shape, and are no inputs or outputs of graphs.
+ * Signatures: their graph has the inputs and outputs that they name.
  * Control: the graphs of an if or while take and give what the node does, and no graph reaches itself.
  * O(nodes + tensors). Every error names graph, node and tensor. */
 base_status ir_verify(const ir_model *m, base_diags *d);

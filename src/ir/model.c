@@ -16,6 +16,7 @@ ir_model *ir_model_new(base_arena *arena, const char *format, const char *file) 
     m->arena = arena;
     m->format = base_strdup(arena, format ? format : "");
     m->file = base_strdup(arena, file ? file : "");
+    m->description = "";
     return m;
 }
 
@@ -44,6 +45,24 @@ uint32_t ir_state_add(ir_model *m, const char *name, base_type type, const ir_sh
     *BASE_PUSH(m->arena, &m->states) =
         (ir_state){.name = base_strdup(m->arena, name ? name : ""), .type = type, .shape = *shape};
     return (uint32_t)(m->states.n - 1);
+}
+
+static const ir_port *copy_ports(base_arena *arena, const ir_port *list, size_t n) {
+    ir_port *copy = BASE_NEWS(arena, ir_port, n + 1);
+    if (n) {
+        memcpy(copy, list, n * sizeof *copy);
+    }
+    return copy;
+}
+
+void ir_signature_add(ir_model *m, const char *name, uint32_t graph, const ir_port *inputs, size_t input_count,
+                      const ir_port *outputs, size_t output_count) {
+    *BASE_PUSH(m->arena, &m->signatures) = (ir_signature){.name = name,
+                                                          .graph = graph,
+                                                          .input_count = input_count,
+                                                          .output_count = output_count,
+                                                          .inputs = copy_ports(m->arena, inputs, input_count),
+                                                          .outputs = copy_ports(m->arena, outputs, output_count)};
 }
 
 static uint32_t *copy_indices(base_arena *arena, const uint32_t *list, size_t n) {

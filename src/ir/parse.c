@@ -744,6 +744,62 @@ static bool parse_symbol(parser *p) {
     return true;
 }
 
+/* ("x" 0, ...): that the graph has so many is the verifier's to say. */
+typedef BASE_VEC(ir_port) port_list;
+
+static bool parse_ports(parser *p, port_list *out) {
+    bool more = expect(p, "(");
+    if (!more) {
+        return false;
+    }
+    more = !accept(p, ")");
+    while (more) {
+        ir_port *port = BASE_PUSH(p->arena, out);
+        if (!parse_name(p, &port->name) || !parse_u32(p, &port->at) || !parse_more(p, ")", &more)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool parse_signature(parser *p) {
+    const char *name;
+    uint32_t graph;
+    port_list inputs = {0}, outputs = {0};
+    if (!parse_name(p, &name) || !expect_word(p, "graph") || !parse_u32(p, &graph) || !parse_ports(p, &inputs) ||
+        !expect(p, "->") || !parse_ports(p, &outputs)) {
+        return false;
+    }
+    ir_signature_add(p->m, name, graph, inputs.at, inputs.n, outputs.at, outputs.n);
+    return true;
+}
+
+static bool parse_metadata(parser *p) {
+    ir_metadata d = {0};
+    int64_t size;
+    if (!parse_name(p, &d.name)) {
+        return false;
+    }
+    skip(p);
+    size_t start = p->at;
+    if (!parse_int(p, &size)) {
+        return false;
+    }
+    if (size < 0) {
+        return fail(p, start, "a size is 0 or more");
+    }
+    ir_shape shape = {.rank = 1, .dim = {size}};
+    if (!parse_contents(p, BASE_U8, &shape, &d.data)) {
+        return false;
+    }
+    if (!d.data) {
+        return fail(p, p->at, "expected '=', got %s", found(p));
+    }
+    d.size = (size_t)size;
+    *BASE_PUSH(p->arena, &p->m->metadata) = d;
+    return true;
+}
+
 static bool parse_outside(parser *p) {
     if (accept_word(p, "symbol")) {
         return parse_symbol(p);
@@ -761,12 +817,22 @@ static bool parse_outside(parser *p) {
         p->g->index = index;
         return true;
     }
-    return fail(p, p->at, "expected symbol, state or graph, got %s", found(p));
+    if (accept_word(p, "description")) {
+        return parse_name(p, &p->m->description);
+    }
+    if (accept_word(p, "signature")) {
+        return parse_signature(p);
+    }
+    if (accept_word(p, "metadata")) {
+        return parse_metadata(p);
+    }
+    return fail(p, p->at, "expected symbol, state, graph, description, signature or metadata, got %s", found(p));
 }
 
 /* After an error: to the next line that begins with a statement's word. */
 static void recover(parser *p) {
-    static const char *const words[] = {"tensor", "node", "inputs", "outputs", "graph", "symbol", "state"};
+    static const char *const words[] = {"tensor", "node",  "inputs",    "outputs",  "graph",
+                                        "symbol", "state", "signature", "metadata", "description"};
     while (p->at < p->n) {
         while (p->at < p->n && p->text[p->at] != '\n') {
             p->at++;

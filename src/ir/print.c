@@ -216,6 +216,43 @@ static void put_node(base_text *out, const ir_node *n) {
     base_puts(out, "\n");
 }
 
+static void put_ports(base_text *out, const ir_port *list, size_t n) {
+    base_puts(out, " (");
+    for (size_t i = 0; i < n; i++) {
+        base_puts(out, i ? ", " : "");
+        put_name(out, list[i].name);
+        base_put(out, " %lu", (unsigned long)list[i].at);
+    }
+    base_puts(out, ")");
+}
+
+static void put_beside(base_text *out, const ir_model *m) {
+    if (m->description[0]) {
+        base_puts(out, "description ");
+        put_name(out, m->description);
+        base_puts(out, "\n");
+    }
+    for (size_t i = 0; i < m->signatures.n; i++) {
+        const ir_signature *s = &m->signatures.at[i];
+        base_puts(out, "signature ");
+        put_name(out, s->name);
+        base_put(out, " graph %lu", (unsigned long)s->graph);
+        put_ports(out, s->inputs, s->input_count);
+        base_puts(out, " ->");
+        put_ports(out, s->outputs, s->output_count);
+        base_puts(out, "\n");
+    }
+    for (size_t i = 0; i < m->metadata.n; i++) {
+        const ir_metadata *d = &m->metadata.at[i];
+        const ir_shape shape = {.rank = 1, .dim = {(int64_t)d->size}};
+        base_puts(out, "metadata ");
+        put_name(out, d->name);
+        base_put(out, " %zu", d->size);
+        put_contents(out, BASE_U8, &shape, d->data);
+        base_puts(out, "\n");
+    }
+}
+
 void ir_print(base_text *out, const ir_model *m) {
     base_put(out, "burin %d\nmodel ", IR_TEXT_VERSION);
     put_name(out, m->format);
@@ -248,4 +285,5 @@ void ir_print(base_text *out, const ir_model *m) {
         }
         base_puts(out, "}\n");
     }
+    put_beside(out, m);
 }

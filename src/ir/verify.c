@@ -359,6 +359,27 @@ static base_status verify_edges(const view *v) {
     return status;
 }
 
+/* ---- signatures ---- */
+
+static base_status verify_signature(const ir_model *m, const ir_signature *s, base_diags *d) {
+    base_place place = {.file = m->file};
+    place.path = base_printf(m->arena, "signature \"%s\"", base_printable(m->arena, s->name, strlen(s->name), 60));
+    if (s->graph >= m->graphs.n) {
+        return base_error(d, &place, "there is no graph %lu", (unsigned long)s->graph);
+    }
+    const ir_graph *g = &m->graphs.at[s->graph];
+    for (size_t i = 0; i < s->input_count + s->output_count; i++) {
+        bool is_input = i < s->input_count;
+        const ir_port *port = is_input ? &s->inputs[i] : &s->outputs[i - s->input_count];
+        size_t n = is_input ? g->inputs.n : g->outputs.n;
+        if (port->at >= n) {
+            return base_error(d, &place, "it names %s %lu of its graph, which has %zu", is_input ? "input" : "output",
+                              (unsigned long)port->at, n);
+        }
+    }
+    return BASE_OK;
+}
+
 base_status ir_verify(const ir_model *m, base_diags *d) {
     base_status status = BASE_OK;
     size_t before = d->errors;
@@ -378,6 +399,9 @@ base_status ir_verify(const ir_model *m, base_diags *d) {
         if (verify_edges(&v)) {
             status = BASE_REFUSED;
         }
+    }
+    for (size_t i = 0; i < m->signatures.n && status == BASE_OK; i++) {
+        status = verify_signature(m, &m->signatures.at[i], d);
     }
     return status == BASE_OK ? ir_verify_control(m, d) : status;
 }

@@ -624,7 +624,13 @@ static const malformed wrong[] = {
     {"burin 99999999999999999999", 1, 7, "more than 64 bits"},
     {"burin 1\nmodel tflite", 2, 7, "expected '\"', got 'tflite'"},
     {"burin 1\nmodel \"a\n\"", 2, 7, "not closed on its line"},
-    {HEAD "tensor", 3, 1, "expected symbol, state or graph, got 'tensor'"},
+    {HEAD "tensor", 3, 1, "expected symbol, state, graph, description, signature or metadata, got 'tensor'"},
+    {HEAD "metadata \"m\" -1 = hex \"\"", 3, 14, "a size is 0 or more"},
+    {HEAD "metadata \"m\" 2 = hex \"01\"", 3, 18, "expected 2 bytes, got 1"},
+    {HEAD "metadata \"m\" 2", 3, 15, "expected '=', got the end"},
+    {HEAD "signature \"s\" graph 0 (\"x\") -> ()", 3, 27, "expected an integer, got ')'"},
+    {HEAD "signature \"s\" graph 0 (\"x\" 0) ()", 3, 31, "expected '->', got '('"},
+    {HEAD "description 1", 3, 13, "expected '\"', got '1'"},
     {HEAD "symbol \"N\" -1", 3, 8, "bound is 0 or more"},
     {HEAD "symbol \"N\" 1\nsymbol \"N\" 2", 4, 8, "there twice"},
     {HEAD "graph \"g\" 0 {\n", 4, 1, "expected '}', got the end"},
@@ -674,6 +680,36 @@ static void malformed_texts_have_line_and_column(void **state) {
                      wrong[i].column, wrong[i].part);
         }
     }
+}
+
+static void what_stands_beside_the_graphs_is_kept(void **state) {
+    (void)state;
+    const char *text = HEAD "graph \"g\" 0 {\n"
+                            "  tensor %0 i8[] \"a\"\n"
+                            "  tensor %1 i8[] \"b\"\n"
+                            "  inputs (%0, %1)\n"
+                            "  outputs (%1)\n"
+                            "}\n"
+                            "description \"a \\\"model\\\"\"\n"
+                            "signature \"serving\" graph 0 (\"x\" 1, \"\" 0) -> (\"y\" 0)\n"
+                            "signature \"none\" graph 0 () -> ()\n"
+                            "metadata \"min_runtime_version\" 3 = hex \"312e35\"\n"
+                            "metadata \"\" 0 = hex \"\"\n";
+    ir_model *m = NULL;
+    assert_int_equal(ir_parse(f->arena, "in.ir", text, strlen(text), &m, &f->d), BASE_OK);
+    assert_int_equal(ir_verify(m, &f->d), BASE_OK);
+    assert_string_equal(m->description, "a \"model\"");
+    assert_int_equal(m->signatures.n, 2);
+    assert_int_equal(m->signatures.at[0].inputs[0].at, 1);
+    assert_memory_equal(m->metadata.at[0].data, "1.5", 3);
+    assert_string_equal(printed(m), text);
+    /* The graph must have what a signature names. */
+    m->signatures.at[0].graph = 1;
+    refuse(m, "signature \"serving\"", "there is no graph 1");
+    const ir_port output = {"z", 1};
+    m->signatures.n = 0;
+    ir_signature_add(m, "cut", 0, NULL, 0, &output, 1);
+    refuse(m, "signature \"cut\"", "it names output 1 of its graph, which has 1");
 }
 
 static void every_error_of_a_text_is_reported(void **state) {
@@ -727,6 +763,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(scales_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(comments_and_space_mean_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(malformed_texts_have_line_and_column, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_stands_beside_the_graphs_is_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_error_of_a_text_is_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(any_cut_of_a_text_is_refused_or_read, set_up, tear_down),
     };

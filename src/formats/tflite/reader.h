@@ -40,6 +40,10 @@ void tflite_unsupported(tflite_reader *r, const wire_path *path, uint64_t byte, 
 void tflite_read_tensors(tflite_reader *r, const wire_path *path, const wire_table *subgraph);
 /* Reads all operators into nodes of r->g, by the dictionary. */
 void tflite_read_operators(tflite_reader *r, const wire_path *path, const wire_table *subgraph);
+/* The contents of a buffer, index in range: at NULL: none. */
+base_bytes tflite_read_buffer(tflite_reader *r, uint64_t index);
+/* Reads description, signatures and metadata; the sub-graphs have been read. */
+void tflite_read_beside(tflite_reader *r, const wire_table *model, const wire_vector *subgraphs);
 /* Reads a vector of tensor indices, each checked; may_be_absent: -1 becomes IR_NONE. Returns them in the arena. */
 uint32_t *tflite_read_indices(tflite_reader *r, const wire_path *path, const wire_table *t, tflite_field f,
                               bool may_be_absent, size_t *n);

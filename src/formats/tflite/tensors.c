@@ -60,21 +60,23 @@ static bool read_type(source *s) {
 
 /* ---- constants ---- */
 
-/* The buffer's bytes: within its table, or (in files above 2 GB) at an offset from the file's start. */
-static base_bytes buffer_contents(source *s, const wire_path *path, const wire_table *buffer) {
-    wire_fb *fb = &s->r->fb;
-    base_bytes data = tflite_bytes(fb, path, buffer, TFLITE_Buffer_data);
-    uint64_t offset = (uint64_t)tflite_int(fb, path, buffer, TFLITE_Buffer_offset);
-    uint64_t size = (uint64_t)tflite_int(fb, path, buffer, TFLITE_Buffer_size);
+/* Within the buffer's table, or (in files above 2 GB) at an offset from the file's start. */
+base_bytes tflite_read_buffer(tflite_reader *r, uint64_t index) {
+    wire_fb *fb = &r->fb;
+    wire_path path = {.name = "buffer", .index = (int64_t)index};
+    wire_table buffer = wire_fb_table_at(fb, &path, &r->buffers, index);
+    base_bytes data = tflite_bytes(fb, &path, &buffer, TFLITE_Buffer_data);
+    uint64_t offset = (uint64_t)tflite_int(fb, &path, &buffer, TFLITE_Buffer_offset);
+    uint64_t size = (uint64_t)tflite_int(fb, &path, &buffer, TFLITE_Buffer_size);
     if (data.size || offset <= 1) {
         return data;
     }
-    if (offset > s->r->bytes.size || size > s->r->bytes.size - offset) {
-        tflite_error(fb, path, buffer, TFLITE_Buffer_offset, "%llu bytes at %llu: the file has %llu",
-                     (unsigned long long)size, (unsigned long long)offset, (unsigned long long)s->r->bytes.size);
+    if (offset > r->bytes.size || size > r->bytes.size - offset) {
+        tflite_error(fb, &path, &buffer, TFLITE_Buffer_offset, "%llu bytes at %llu: the file has %llu",
+                     (unsigned long long)size, (unsigned long long)offset, (unsigned long long)r->bytes.size);
         return (base_bytes){0};
     }
-    return (base_bytes){s->r->bytes.at + offset, (size_t)size};
+    return (base_bytes){r->bytes.at + offset, (size_t)size};
 }
 
 static void read_constant(source *s) {
@@ -94,9 +96,7 @@ static void read_constant(source *s) {
                      (long long)index, (unsigned long long)s->r->buffers.n);
         return;
     }
-    wire_path path = {.name = "buffer", .index = index};
-    wire_table buffer = wire_fb_table_at(fb, &path, &s->r->buffers, (uint64_t)index);
-    base_bytes data = buffer_contents(s, &path, &buffer);
+    base_bytes data = tflite_read_buffer(s->r, (uint64_t)index);
     uint64_t wanted;
     if (wire_fb_failed(fb) || !data.size) {
         return;

@@ -219,6 +219,9 @@ static void read_model(tflite_reader *r) {
     if (!wire_fb_failed(&r->fb)) {
         read_subgraph(r, &path, &subgraph);
     }
+    if (!wire_fb_failed(&r->fb)) {
+        tflite_read_beside(r, &model, &subgraphs);
+    }
 }
 
 static base_status read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,

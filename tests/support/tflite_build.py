@@ -205,7 +205,10 @@ VERSION = {'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 3, 'FULLY_CONNECTED': 4, 'SOFTMAX'
 
 def intermediates(word, attrs, inputs):
     """Tensors that say nothing but how an operator quantises inside."""
-    return []
+    if word != 'lstm' or inputs[0].type not in ('i8', 'i16'):
+        return []
+    gates = [Tensor('i16', [0], scale=[s], zero=[0]) for s in attrs.get('gate_scales', [1 / 4096] * 4)]
+    return gates + [Tensor(inputs[0].type, [0], scale=[attrs['hidden_scale']], zero=[attrs['hidden_zero']])]
 
 
 def option_table(name, fields):

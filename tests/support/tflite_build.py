@@ -74,7 +74,7 @@ def pool(o, x, attrs):
 REDUCERS = {'mean': 'MEAN', 'sum': 'SUM', 'reduce_max': 'REDUCE_MAX', 'reduce_min': 'REDUCE_MIN', 'reduce_prod': 'REDUCE_PROD',
             'reduce_all': 'REDUCE_ALL', 'reduce_any': 'REDUCE_ANY'}
 PLAIN = {'quantize': 'Quantize', 'dequantize': 'Dequantize', 'maximum': 'MaximumMinimum', 'minimum': 'MaximumMinimum',
-         'cast': 'Cast', 'exp': 'Exp', 'floor_mod': 'FloorMod', 'hard_swish': 'HardSwish', 'log_softmax': 'LogSoftmax',
+         'cast': 'Cast', 'exp': 'Exp', 'floor_div': 'FloorDiv', 'floor_mod': 'FloorMod', 'hard_swish': 'HardSwish', 'log_softmax': 'LogSoftmax',
          'equal': 'Equal', 'not_equal': 'NotEqual', 'less': 'Less', 'less_equal': 'LessEqual', 'greater': 'Greater',
          'greater_equal': 'GreaterEqual', 'abs': 'Abs', 'neg': 'Neg', 'square': 'Square', 'cos': 'Cos',
          'logical_or': 'LogicalOr', 'logical_and': 'LogicalAnd', 'logical_not': 'LogicalNot',
@@ -94,6 +94,73 @@ FIELDS = {
     'relu_0_to_1': ('RELU_0_TO_1', None, {}),
     'reverse_sequence': ('REVERSE_SEQUENCE', 'ReverseSequence', {'axis': 'seqDim', 'batch_axis': 'batchDim'}),
     'right_shift': ('RIGHT_SHIFT', 'RightShift', {}), 'sign': ('SIGN', None, {}),
+}
+
+
+def constant_rows(values):
+    """Pairs [[before, after], ...] from a list."""
+    return Tensor('i32', [len(values) // 2, 2], np.array(values, np.int32).reshape(-1, 2), constant=True)
+
+
+def constant_scalar(value):
+    return Tensor('i32', [], np.array(value, np.int32), constant=True)
+
+
+def resize(word):
+    return lambda a, t: ('RESIZE_' + word, {'BILINEAR': 'ResizeBilinear', 'NEAREST_NEIGHBOR': 'ResizeNearestNeighbor'}[word],
+                         {'alignCorners': bool(a.get('align_corners', 0)), 'halfPixelCenters': bool(a.get('half_pixel_centers', 0))},
+                         t + [constant_list(a['size'])])
+
+
+def arg(word):
+    # TFLite says the output's type twice: in the options and of the tensor, which is made of an i32 here
+    return lambda a, t: ('ARG_' + word.upper(), 'Arg' + word, {'outputType': schema.TensorType.INT32}, t + [constant_scalar(a['axis'])])
+
+
+def l2_pool(a, t):
+    return 'L2_POOL_2D', 'Pool2D', {'padding': padding(t[0], a['kernel'], a), 'strideH': a['strides'][0], 'strideW': a['strides'][1],
+                                    'filterHeight': a['kernel'][0], 'filterWidth': a['kernel'][1]}, t
+
+
+def transpose_conv(a, t):
+    w, x = t[:2]
+    shape = [x.shape[0], *a['extents'], w.shape[0]]
+    same = [same_pads(n, k, s, 1)[0] for n, k, s in zip(a['extents'], w.shape[1:3], a['strides'])]
+    if a['pads'] not in (same, [0, 0]):
+        raise ValueError(f'pads {a["pads"]} are neither VALID nor SAME {same}')
+    is_same = a['pads'] == same and all(-(-n // s) == m for n, s, m in zip(a['extents'], a['strides'], x.shape[1:3]))
+    return 'TRANSPOSE_CONV', 'TransposeConv', {'padding': 0 if is_same else 1, 'strideH': a['strides'][0],
+                                               'strideW': a['strides'][1]}, [constant_list(shape)] + t
+
+
+# operators with shape-like inputs and options of their own: (attributes, inputs) -> builtin, options, their fields, inputs
+SHAPED = {
+    'add_n': lambda a, t: ('ADD_N', 'AddN', {}, t),
+    'arg_max': arg('Max'),
+    'arg_min': arg('Min'),
+    'batch_to_space_nd': lambda a, t: ('BATCH_TO_SPACE_ND', 'BatchToSpaceND', {}, t + [constant_list(a['block']), constant_rows(a['crops'])]),
+    'space_to_batch_nd': lambda a, t: ('SPACE_TO_BATCH_ND', 'SpaceToBatchND', {}, t + [constant_list(a['block']), constant_rows(a['pads'])]),
+    'broadcast_args': lambda a, t: ('BROADCAST_ARGS', None, {}, t),
+    'broadcast_to': lambda a, t: ('BROADCAST_TO', 'BroadcastTo', {}, t + [constant_list(a['shape'])]),
+    'cumsum': lambda a, t: ('CUMSUM', 'Cumsum', {'exclusive': bool(a.get('exclusive', 0)), 'reverse': bool(a.get('reverse', 0))},
+                            t + [constant_scalar(a['axis'])]),
+    'dynamic_update_slice': lambda a, t: ('DYNAMIC_UPDATE_SLICE', 'DynamicUpdateSlice', {}, t),
+    'embedding_lookup': lambda a, t: ('EMBEDDING_LOOKUP', None, {}, t),
+    'fill': lambda a, t: ('FILL', 'Fill', {}, [constant_list(a['shape'])] + t),
+    'gather_nd': lambda a, t: ('GATHER_ND', 'GatherNd', {}, t),
+    'l2_pool2d': l2_pool,
+    'mirror_pad': lambda a, t: ('MIRROR_PAD', 'MirrorPad', {'mode': int(bool(a.get('symmetric', 0)))}, t + [constant_rows(a['pads'])]),
+    'prelu': lambda a, t: ('PRELU', None, {}, t),
+    'resize_bilinear': resize('BILINEAR'),
+    'resize_nearest_neighbor': resize('NEAREST_NEIGHBOR'),
+    'reverse': lambda a, t: ('REVERSE_V2', 'ReverseV2', {}, t + [constant_list(a['axes'])]),
+    'select': lambda a, t: ('SELECT_V2', 'SelectV2', {}, t),
+    'select_rows': lambda a, t: ('SELECT', 'Select', {}, t),
+    'slice': lambda a, t: ('SLICE', 'Slice', {}, [t[0], t[1] if len(t) > 1 else constant_list(a['begin']), constant_list(a['extents'])]),
+    'squared_difference': lambda a, t: ('SQUARED_DIFFERENCE', 'SquaredDifference', {}, t),
+    'tile': lambda a, t: ('TILE', 'Tile', {}, t + [constant_list(a['multiples'])]),
+    'transpose_conv': transpose_conv,
+    'zeros_like': lambda a, t: ('ZEROS_LIKE', 'ZerosLike', {}, t),
 }
 
 
@@ -180,6 +247,11 @@ def operator(word, attrs, inputs):
         o.cellClip, o.projClip = attrs.get('cell_clip', 0.0), attrs.get('proj_clip', 0.0)
         o.timeMajor, o.kernelType = bool(attrs.get('time_major', 0)), 0
         o.asymmetricQuantizeInputs = bool(attrs.get('asymmetric', 0))
+    elif word in SHAPED:
+        name, options, fields, inputs = SHAPED[word](attrs, inputs)
+        o = new(options) if options else None
+        for field, value in fields.items():
+            setattr(o, field, value)
     elif word in ACTIVE:
         o, name = new(ACTIVE[word]), word.upper()
         if word == 'concatenation':
@@ -200,7 +272,7 @@ def operator(word, attrs, inputs):
     return name, o, inputs
 
 
-VERSION = {'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 3, 'FULLY_CONNECTED': 4, 'SOFTMAX': 2}
+VERSION = {'BROADCAST_TO': 2, 'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 3, 'FULLY_CONNECTED': 4, 'SOFTMAX': 2}
 
 
 def intermediates(word, attrs, inputs):

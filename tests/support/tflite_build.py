@@ -265,8 +265,9 @@ def operator(word, attrs, inputs):
         o, name = new(PLAIN[word]) if PLAIN[word] else None, word.upper()
     else:
         raise ValueError(f'no way back to TFLite for {word}')
-    if hasattr(o, 'quantizedBiasType') and len(inputs) == 3 and inputs[2] and inputs[2].type[0] == 'i':
-        o.quantizedBiasType = getattr(schema.TensorType, TENSOR[inputs[2].type])
+    bias = inputs[3 if name == 'TRANSPOSE_CONV' else 2:]
+    if hasattr(o, 'quantizedBiasType') and len(bias) == 1 and bias[0] and bias[0].type[0] == 'i':
+        o.quantizedBiasType = getattr(schema.TensorType, TENSOR[bias[0].type])
     if hasattr(o, 'fusedActivationFunction'):
         o.fusedActivationFunction = ACT[attrs.get('act', 'none')]
     return name, o, inputs

@@ -54,6 +54,15 @@ base_type tflite_type_base(int64_t code) {
     return code >= 0 && code < (int64_t)COUNT(types) ? types[code].type : BASE_NONE;
 }
 
+int64_t tflite_type_code(base_type type) {
+    for (size_t i = 0; i < COUNT(types); i++) {
+        if (type != BASE_NONE && types[i].type == type) {
+            return (int64_t)i;
+        }
+    }
+    return -1;
+}
+
 static unsigned width_of(tflite_kind kind) {
     switch (kind) {
     case TFLITE_U8:

@@ -53,6 +53,7 @@ const char *tflite_builtin_name(int64_t code);  /* NULL: no such operator in the
 const char *tflite_options_name(unsigned type); /* "Conv2DOptions"; NULL: none */
 const char *tflite_type_name(int64_t code);     /* "FLOAT32"; NULL: no such type in the schema */
 base_type tflite_type_base(int64_t code);       /* BASE_NONE: Burin has none for it */
+int64_t tflite_type_code(base_type type);       /* its inverse; -1: the schema has none for it */
 
 /* U8 to U64; a U64 above INT64_MAX is a fault of the file. */
 int64_t tflite_int(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);

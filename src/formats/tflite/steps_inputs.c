@@ -129,6 +129,19 @@ static void put_pads_in(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_pads_in = {"PADS_IN", make_pads_in, put_pads_in};
 
+/* ---- LIST_IN, PAIRS_IN: what they may be the definition says ---- */
+
+static void make_list_in(tflite_op *op, const tflite_step *step) {
+    size_t n;
+    int64_t *list = tflite_op_constant(op, step->a, &n);
+    if (list) {
+        ir_attr_ints(op->r->m, op->node, step->name, list, n);
+    }
+}
+
+const tflite_step_kind tflite_step_list_in = {"LIST_IN", make_list_in, put_list};
+const tflite_step_kind tflite_step_pairs_in = {"PAIRS_IN", make_list_in, put_pads_in};
+
 /* ---- SAID_IN ---- */
 
 static void make_said_in(tflite_op *op, const tflite_step *step) {

@@ -211,11 +211,87 @@ static void put_pads(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_pads = {"PADS", make_pads, put_pads};
 
+/* ---- TRANSPOSED ---- */
+
+/* The window of a transposed convolution is over its output. false: a rank is not 4. */
+static bool transposed_of(const ir_node *node, const ir_tensor *weights, const int64_t extents[2], window *w) {
+    if (weights->shape.rank != 4) {
+        return false;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        w->in[i] = extents[i];
+        w->kernel[i] = weights->shape.dim[1 + i];
+    }
+    w->strides = ir_attr_find(node, "strides");
+    w->dilations = NULL;
+    return w->strides != NULL;
+}
+
+static void make_transposed(tflite_op *op, const tflite_step *step) {
+    int64_t pads[4] = {0}, padding = tflite_op_option(op, step->a);
+    size_t n;
+    int64_t *shape = tflite_op_constant(op, 0, &n);
+    window w;
+    if (!shape) {
+        return;
+    }
+    if (padding != SAME && padding != VALID) {
+        tflite_op_option_error(op, step->a, "there is no padding %lld", (long long)padding);
+        return;
+    }
+    if (n != 4 || shape[1] < 1 || shape[2] < 1 || shape[1] > INT32_MAX || shape[2] > INT32_MAX) {
+        tflite_op_error(op, "the output's shape: expected 4 extents, of 1 or more");
+        return;
+    }
+    if (!transposed_of(op->node, tflite_op_input(op, 1), shape + 1, &w)) {
+        tflite_op_error(op, "input 1 has shape %s: expected 4 extents",
+                        ir_shape_print(op->r->arena, &tflite_op_input(op, 1)->shape));
+        return;
+    }
+    if (padding == SAME) {
+        same_pads(&w, pads);
+    }
+    ir_attr_ints(op->r->m, op->node, "pads", pads, 2);
+    ir_attr_ints(op->r->m, op->node, "extents", shape + 1, 2);
+}
+
+/* The input's extents tell SAME from VALID where neither pads. */
+static void put_transposed(tflite_out *out, const tflite_step *step) {
+    const ir_attr *pads = tflite_out_attr(out, "pads", IR_INTS), *extents = tflite_out_attr(out, "extents", IR_INTS);
+    const ir_shape *x = &tflite_out_input(out, 1)->shape, *y = &tflite_out_output(out, 0)->shape;
+    int64_t same[4];
+    window w;
+    if (!pads || !extents || pads->n != 2 || extents->n != 2 || x->rank != 4 || y->rank != 4 ||
+        !transposed_of(out->node, tflite_out_input(out, 0), extents->v.ints, &w)) {
+        tflite_out_cannot(out, "its window is not over two extents");
+        return;
+    }
+    same_pads(&w, same);
+    bool is_same = true;
+    for (size_t i = 0; i < 2; i++) {
+        int64_t stride = w.strides->v.ints[i];
+        is_same = is_same && x->dim[1 + i] == (w.in[i] + stride - 1) / stride && pads->v.ints[i] == same[i];
+    }
+    if (!is_same && (pads->v.ints[0] || pads->v.ints[1])) {
+        tflite_out_cannot(out, "its padding [%lld, %lld] is neither SAME nor VALID", (long long)pads->v.ints[0],
+                          (long long)pads->v.ints[1]);
+    }
+    tflite_out_int(out, step->a, is_same ? SAME : VALID);
+    tflite_out_list(out, 0, "output_shape", y->dim, 4);
+}
+
+const tflite_step_kind tflite_step_transposed = {"TRANSPOSED", make_transposed, put_transposed};
+
 /* ---- MULTIPLIER: makes nothing; what a kernel of TFLite takes for granted ---- */
 
 /* From 2^16 on every sum but 0 saturates an output of 8 or 16 bits, and the kernels' left shift of sums leaves 32 bits:
  * the scales are damaged, and what TFLite computes with them is overflow. */
 static const char *bad_multiplier(base_arena *arena, const ir_quant *x, const ir_quant *w, const ir_quant *y) {
+    if (w->n == 1) { /* either may be the filter, which alone may have several */
+        const ir_quant *filter = x;
+        x = w;
+        w = filter;
+    }
     for (uint32_t i = 0; x->n == 1 && y->n == 1 && i < w->n; i++) {
         if (!((double)x->scale[0] * (double)w->scale[i] / (double)y->scale[0] < 65536.0)) {
             return base_printf(arena,
@@ -228,9 +304,8 @@ static const char *bad_multiplier(base_arena *arena, const ir_quant *x, const ir
 }
 
 static void make_multiplier(tflite_op *op, const tflite_step *step) {
-    (void)step;
-    const char *bad = bad_multiplier(op->r->arena, &tflite_op_input(op, 0)->quant, &tflite_op_input(op, 1)->quant,
-                                     &tflite_op_output(op, 0)->quant);
+    const ir_tensor *x = tflite_op_input(op, (size_t)step->a), *w = tflite_op_input(op, (size_t)step->b);
+    const char *bad = bad_multiplier(op->r->arena, &x->quant, &w->quant, &tflite_op_output(op, 0)->quant);
     if (bad) {
         tflite_op_error(op, "%s", bad);
     }

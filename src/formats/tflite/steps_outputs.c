@@ -88,6 +88,32 @@ static void put_even(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_even = {"EVEN", NULL, put_even};
 
+/* ---- TYPE_OUT, TYPE_IN ---- */
+
+static void put_type(tflite_out *out, int field, base_type type) {
+    int64_t code = tflite_type_code(type);
+    if (code < 0) {
+        tflite_out_cannot(out, "a file has no type for %s", base_type_name(type));
+    } else {
+        tflite_out_int(out, field, code);
+    }
+}
+
+static void put_type_out(tflite_out *out, const tflite_step *step) {
+    put_type(out, step->a, tflite_out_output(out, 0)->type);
+}
+
+const tflite_step_kind tflite_step_type_out = {"TYPE_OUT", NULL, put_type_out};
+
+static void put_type_in(tflite_out *out, const tflite_step *step) {
+    size_t i = (size_t)step->b;
+    if (i < out->node->input_count && out->node->inputs[i] != IR_NONE) {
+        put_type(out, step->a, tflite_out_input(out, i)->type);
+    }
+}
+
+const tflite_step_kind tflite_step_type_in = {"TYPE_IN", NULL, put_type_in};
+
 /* ---- ONES_IN, ONES_OUT ---- */
 
 /* The axes of `longer`, all of extent 1, without which it is `shorter`; false: it never is. */

@@ -1,5 +1,5 @@
-/* steps_slices.c - the dictionary's steps of strided slices: begins, ends and strides with TFLite's five masks become
- * places and extents, and back.
+/* steps_slices.c - the dictionary's steps of slices: begins, ends and strides with TFLite's five masks, and begins with
+ * sizes, become places and extents, and back.
  *
  * Takes an operator whose tensors and options are verified, or a node. Gives attributes, or constant inputs and masks.
  */
@@ -208,3 +208,55 @@ static void put_slice(tflite_out *out, const tflite_step *step) {
 }
 
 const tflite_step_kind tflite_step_slice = {"SLICE", make_slice, put_slice};
+
+/* ---- WINDOW_IN ---- */
+
+/* A size of -1 is all that is left, which needs a begin that is known. */
+static void make_window_in(tflite_op *op, const tflite_step *step) {
+    (void)step;
+    const ir_tensor *x = tflite_op_input(op, 0);
+    bool fixed = tflite_op_input(op, 1)->data != NULL;
+    size_t n, begins = x->shape.rank;
+    int64_t *size = tflite_op_constant(op, 2, &n), *begin = fixed ? tflite_op_constant(op, 1, &begins) : NULL;
+    if (!size || (fixed && !begin)) {
+        return;
+    }
+    if (n != x->shape.rank || begins != x->shape.rank) {
+        tflite_op_error(op, "%zu begins and %zu sizes: the rank is %lu", begins, n, (unsigned long)x->shape.rank);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (size[i] == -1 && !fixed) {
+            tflite_unsupported(
+                op->r, op->path, op->table.at,
+                base_printf(op->r->arena, "operator %s with a size of -1 from a computed begin", op->name),
+                "convert the model with its begin constant, or with its size");
+            return;
+        }
+        int64_t from = fixed ? begin[i] : 0;
+        if (from < 0 || from > x->shape.dim[i] || size[i] < -1 || size[i] > x->shape.dim[i] - from) {
+            tflite_op_error(op, "begin %lld and size %lld of an extent of %lld", (long long)from, (long long)size[i],
+                            (long long)x->shape.dim[i]);
+            return;
+        }
+        size[i] = size[i] < 0 ? x->shape.dim[i] - from : size[i];
+    }
+    if (fixed) {
+        ir_attr_ints(op->r->m, op->node, "begin", begin, n);
+    }
+    ir_attr_ints(op->r->m, op->node, "extents", size, n);
+}
+
+static void put_window_in(tflite_out *out, const tflite_step *step) {
+    (void)step;
+    const ir_attr *begin = out->node->input_count > 1 ? NULL : tflite_out_attr(out, "begin", IR_INTS);
+    const ir_attr *extents = tflite_out_attr(out, "extents", IR_INTS);
+    if (begin) {
+        tflite_out_list(out, 1, "begin", begin->v.ints, begin->n);
+    }
+    if (extents) {
+        tflite_out_list(out, 2, "size", extents->v.ints, extents->n);
+    }
+}
+
+const tflite_step_kind tflite_step_window_in = {"WINDOW_IN", make_window_in, put_window_in};

@@ -28,6 +28,8 @@ extern const formats_interface formats_tflite;
         .type = 2, .rank = 1, .dims = {COUNT(__VA_ARGS__)}, .data = (const int32_t[]){__VA_ARGS__},                    \
         .bytes = 4 * COUNT(__VA_ARGS__)                                                                                \
     }
+#define PAIRS(n, ...)                                                                                                  \
+    { .type = 2, .rank = 2, .dims = {n, 2}, .data = (const int32_t[]){__VA_ARGS__}, .bytes = 8 * (n) }
 #define IN1 .input_count = 1, .inputs = {0}
 #define IN2 .input_count = 2, .inputs = {0, 1}
 #define IN3 .input_count = 3, .inputs = {0, 1, 2}
@@ -162,6 +164,52 @@ static const op_case cases[] = {
     {"strided_slice (%0) -> (%4) {begin: ints [0], strides: ints [1], extents: ints [0], shape: ints [0]}",
      {F32(1, 5), INTS(4), INTS(1), INTS(1), F32(1, 0)},
      {.code = 45, .input_count = 4, .inputs = {0, 1, 2, 3}, .options = 32, .widths = "44444", .values = {0}}},
+    {"arg_max (%0) -> (%2) {axis: int 1}",
+     {F32(2, 2, 3), INTS(-1), I32(1, 2)},
+     {.code = 56, IN2, .options = 40, .widths = "1", .values = {2}}},
+    {"arg_min (%0) -> (%2) {axis: int 0}",
+     {F32(2, 2, 3), INTS(0), I32(1, 3)},
+     {.code = 79, IN2, .options = 57, .widths = "1", .values = {2}}},
+    {"batch_to_space_nd (%0) -> (%3) {block: ints [2], crops: ints [1, 0]}",
+     {F32(3, 4, 2, 1), INTS(2), PAIRS(1, 1, 0), F32(3, 2, 3, 1)},
+     {.code = 37, IN3}},
+    {"space_to_batch_nd (%0) -> (%3) {block: ints [2, 1], pads: ints [1, 0, 0, 2]}",
+     {F32(4, 1, 3, 1, 1), INTS(2, 1), PAIRS(2, 1, 0, 0, 2), F32(4, 2, 2, 3, 1)},
+     {.code = 38, IN3}},
+    {"broadcast_to (%0) -> (%2) {shape: ints [2, 3]}", {F32(1, 3), INTS(2, 3), F32(2, 2, 3)}, {.code = 130, IN2}},
+    {"tile (%0) -> (%2) {multiples: ints [2, 3]}", {F32(2, 1, 2), INTS(2, 3), F32(2, 2, 6)}, {.code = 69, IN2}},
+    {"fill (%1) -> (%2) {shape: ints [2, 3]}", {INTS(2, 3), F32(0, 0), F32(2, 2, 3)}, {.code = 94, IN2}},
+    {"reverse (%0) -> (%2) {axes: ints [0, 2]}", {F32(3, 2, 3, 4), INTS(-1, 0), F32(3, 2, 3, 4)}, {.code = 105, IN2}},
+    {"cumsum (%0) -> (%2) {axis: int 1, exclusive: int 1, reverse: int 0}",
+     {F32(2, 2, 3), INTS(-1), F32(2, 2, 3)},
+     {.code = 128, IN2, .options = 102, .widths = "11", .values = {1, 0}}},
+    {"l2_pool2d (%0) -> (%1) {kernel: ints [2, 3], strides: ints [1, 2], pads: ints [0, 0, 0, 0], act: text \"relu\"}",
+     {F32(4, 1, 4, 5, 2), F32(4, 1, 3, 2, 2)},
+     {.code = 12, IN1, .options = 5, .widths = "144441", .values = {1, 2, 1, 3, 2, 1}}},
+    {"mirror_pad (%0) -> (%2) {pads: ints [1, 0, 0, 2], symmetric: int 1}",
+     {F32(2, 2, 3), PAIRS(2, 1, 0, 0, 2), F32(2, 3, 5)},
+     {.code = 100, IN2, .options = 77, .widths = "1", .values = {1}}},
+    {"resize_bilinear (%0) -> (%2) {size: ints [3, 5], align_corners: int 0, half_pixel_centers: int 1}",
+     {F32(4, 1, 2, 2, 1), INTS(3, 5), F32(4, 1, 3, 5, 1)},
+     {.code = 23, IN2, .options = 15, .widths = "--11", .values = {0, 0, 0, 1}}},
+    {"resize_nearest_neighbor (%0) -> (%2) {size: ints [3, 5], align_corners: int 1, half_pixel_centers: int 0}",
+     {F32(4, 1, 2, 2, 1), INTS(3, 5), F32(4, 1, 3, 5, 1)},
+     {.code = 97, IN2, .options = 74, .widths = "11", .values = {1, 0}}},
+    {"slice (%0) -> (%3) {begin: ints [1, 2], extents: ints [1, 3]}",
+     {F32(2, 2, 5), INTS(1, 2), INTS(-1, 3), F32(2, 1, 3)},
+     {.code = 65, IN3}},
+    {"slice (%0, %1) -> (%3) {extents: ints [1, 3]}",
+     {F32(2, 2, 5), I32(1, 2), INTS(1, 3), F32(2, 1, 3)},
+     {.code = 65, IN3}},
+    /* over the output: rows 3 of 5 by 2, (3-1)*2 + 3 - 5 = 2 missing; columns (4-1)*1 + 2 - 4 = 1, the smaller half none */
+    {"transpose_conv (%1, %2, %3) -> (%4) {strides: ints [2, 1], pads: ints [1, 0], extents: ints [5, 4], act: text "
+     "\"relu\"}",
+     {INTS(1, 5, 4, 6), F32(4, 6, 3, 2, 3), F32(4, 1, 3, 4, 3), F32(1, 6), F32(4, 1, 5, 4, 6)},
+     {.code = 67, .input_count = 4, .inputs = {0, 1, 2, 3}, .options = 49, .widths = "1441", .values = {0, 1, 2, 1}}},
+    {"transpose_conv (%1, %2) -> (%3) {strides: ints [2, 2], pads: ints [0, 0], extents: ints [5, 7], act: text "
+     "\"none\"}",
+     {INTS(1, 5, 7, 1), F32(4, 1, 3, 3, 3), F32(4, 1, 2, 3, 3), F32(4, 1, 5, 7, 1)},
+     {.code = 67, IN3, .options = 49, .widths = "144", .values = {1, 2, 2}}},
     {"quantize (%0) -> (%1)",
      {F32(1, 2), {.type = 9, .rank = 1, .dims = {2}, .scales = 1, .zeros = 1, .scale = {0.5f}, .zero = {3}}},
      {.code = 114, IN1}},
@@ -218,6 +266,13 @@ static const struct {
     {159, 1, "bitcast"},
     {160, 2, "bitwise_xor"},
     {161, 2, "right_shift"},
+    {7, 2, "embedding_lookup"},
+    {54, 2, "prelu"},
+    {93, 1, "zeros_like"},
+    {99, 2, "squared_difference"},
+    {106, 2, "add_n"},
+    {107, 2, "gather_nd"},
+    {145, 2, "broadcast_args"},
 };
 
 /* ---- running a case ---- */

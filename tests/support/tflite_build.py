@@ -240,13 +240,13 @@ def operator(word, attrs, inputs):
         o.axis, o.num = attrs['axis'], x.shape[attrs['axis']]
     elif word == 'svdf':
         o, name = new('SVDF'), 'SVDF'
-        o.rank, o.asymmetricQuantizeInputs = attrs['rank'], bool(attrs.get('asymmetric', 0))
+        o.rank, o.asymmetricQuantizeInputs = attrs['rank'], bool(attrs.get('asymmetric_quantize_inputs', 0))
     elif word == 'lstm':
         name = 'LSTM' if len(x.shape) == 2 else 'UNIDIRECTIONAL_SEQUENCE_LSTM'
         o = new('LSTM' if len(x.shape) == 2 else 'UnidirectionalSequenceLSTM')
         o.cellClip, o.projClip = attrs.get('cell_clip', 0.0), attrs.get('proj_clip', 0.0)
         o.timeMajor, o.kernelType = bool(attrs.get('time_major', 0)), 0
-        o.asymmetricQuantizeInputs = bool(attrs.get('asymmetric', 0))
+        o.asymmetricQuantizeInputs = bool(attrs.get('asymmetric_quantize_inputs', 0))
     elif word in SHAPED:
         name, options, fields, inputs = SHAPED[word](attrs, inputs)
         o = new(options) if options else None

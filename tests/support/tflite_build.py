@@ -241,6 +241,15 @@ def operator(word, attrs, inputs):
     elif word == 'svdf':
         o, name = new('SVDF'), 'SVDF'
         o.rank, o.asymmetricQuantizeInputs = attrs['rank'], bool(attrs.get('asymmetric_quantize_inputs', 0))
+    elif word == 'rnn':
+        name, o = ('RNN', new('RNN')) if len(x.shape) == 2 else ('UNIDIRECTIONAL_SEQUENCE_RNN', new('SequenceRNN'))
+        o.timeMajor = bool(attrs.get('time_major', 0))
+        o.asymmetricQuantizeInputs = bool(attrs.get('asymmetric_quantize_inputs', 0))
+    elif word in ('bidirectional_sequence_rnn', 'bidirectional_sequence_lstm'):
+        name, o = word.upper(), new('BidirectionalSequence' + word[-4:].strip('_').upper())
+        o.timeMajor, o.mergeOutputs = bool(attrs.get('time_major', 0)), bool(attrs.get('merge_outputs', 0))
+        o.cellClip, o.projClip = attrs.get('cell_clip', 0.0), attrs.get('proj_clip', 0.0)
+        o.asymmetricQuantizeInputs = bool(attrs.get('asymmetric_quantize_inputs', 0))
     elif word == 'lstm':
         name = 'LSTM' if len(x.shape) == 2 else 'UNIDIRECTIONAL_SEQUENCE_LSTM'
         o = new('LSTM' if len(x.shape) == 2 else 'UnidirectionalSequenceLSTM')

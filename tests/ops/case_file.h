@@ -8,7 +8,7 @@
 
 #include "ops/ops.h"
 
-enum { CASE_MOST = 32 };
+enum { CASE_MOST = 64 };
 
 typedef struct case_one {
     const char *name, *source; /* source: what the wanted values come from */

@@ -458,7 +458,7 @@ static uint32_t quant_tensor(lang_inst *in, lang_actual *a, bool zeros) {
 }
 
 static lang_val quant(lang_inst *in, const lang_expr *e, int at) {
-    static const char *const names[] = {"scale", "zero", "scales", "zeros"};
+    static const char *const names[] = {"scale", "zero", "axis", "scales", "zeros"};
     lang_actual *a = lang_x_actual(in, e, at);
     if (!a)
         return lang_v_bad();
@@ -467,6 +467,8 @@ static lang_val quant(lang_inst *in, const lang_expr *e, int at) {
     const ir_quant *q = a->arg ? &a->arg->quant : NULL;
     if (!q || q->n == 0)
         return lang_i_fail(in, e->pos, "%s has no quantisation: %s.%s", a->label, a->label, names[e->op]);
+    if (e->op == LANG_Q_AXIS)
+        return lang_v_int(q->n == 1 ? 0 : q->axis);
     if (e->op == LANG_Q_SCALE || e->op == LANG_Q_ZERO) {
         if (q->n != 1)
             return lang_i_fail(in, e->pos, "%s has %u scales: read %s.%ss[...]", a->label, q->n, a->label,

@@ -298,16 +298,16 @@ static void fill(lang_parser *p, lang_expr *e) {
 }
 
 static lang_expr *quant_member(lang_parser *p, lang_symbol name, const lang_expr *member, lang_pos pos) {
-    static const char *const members[] = {"scale", "zero", "scales", "zeros"};
+    static const char *const members[] = {"scale", "zero", "axis", "scales", "zeros"};
     lang_expr *e = make(p, LANG_X_QUANT, pos);
     e->name = name;
     e->member = member;
     int code = -1;
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 5; k++)
         if (lang_p_word(p, members[k]))
             code = k;
     if (code < 0) {
-        lang_p_expected(p, "scale, zero, scales or zeros");
+        lang_p_expected(p, "scale, zero, axis, scales or zeros");
         return e;
     }
     e->op = (uint8_t)code;

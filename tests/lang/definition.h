@@ -2,7 +2,7 @@
  *
  * A call is written  name item item ...  with the items
  *   f32[2,3]            an input; f32[2]={1,2} with contents for the run, f32[2]:{1,2} known at instantiation already;
- *                       i8[2]@0.5:3 quantised (scale:zero point, a list of them for more channels: @0.5:3,0.25:0);
+ *                       i8[2]@0.5:3 quantised (scale:zero point, a list of them along the last extent: @0.5:3,0.25:0);
  *                       - an absent input
  *   >i8[2]  >i8         an output: its type and extents, or its type alone; may be quantised as an input
  *   axis=1  p=[1,2]  alpha=0.5  act='relu'   attributes
@@ -122,6 +122,7 @@ static inline void definition_quant(definition *f, lang_argument *a, const char 
         assert_int_equal(*(*s)++, ':');
         zeros[a->quant.n++] = (int64_t)definition_number(s);
     } while (**s == ',');
+    a->quant.axis = a->quant.n > 1 && a->shape.rank > 0 ? (int32_t)a->shape.rank - 1 : 0;
     a->quant.scale = scales;
     a->quant.zero = zeros;
 }

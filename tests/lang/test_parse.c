@@ -78,7 +78,7 @@ static const struct {
     {"op f in X[N] Y[n<N] = X.[n^", "expected ']'"},
     {"op f in X[N] Y[n<N] = X[~n, ^~n]", "at most one '~'"},
     {"op f in X[N] Y[n<N] = X[n]?^-1", "put a negative fill in parentheses"},
-    {"op f in X[N] Y[n<N] = X.^size", "expected scale, zero, scales or zeros"},
+    {"op f in X[N] Y[n<N] = X.^size", "expected scale, zero, axis, scales or zeros"},
     {"op f in X*[N] Y[n<N] = X#^[n]", "expected the number of a member"},
     {"op f in X*[N] Y[n<N] = X#0 ^+ 1", "expected '[', '.[' or '.'"},
     {"op f in X[N] Y[n<N] = n^@n", "'@' permutes a pack: write n..@"},

@@ -9,7 +9,8 @@
     { &tflite_step_##kind, name, a, b }
 #define NOTHING                                                                                                        \
     { NULL, NULL, 0, 0 }
-#define ACT(table) STEP(act, "act", TFLITE_##table##_fused_activation_function, 0)
+#define ACT(table) STEP(act, "act", TFLITE_##table##_fused_activation_function, 4)
+#define ACT_TANH(table) STEP(act, "act", TFLITE_##table##_fused_activation_function, 5)
 #define PAIR(name, h, w) STEP(pair, name, TFLITE_##h, TFLITE_##w)
 #define PADS(table) STEP(pads, "pads", TFLITE_##table##_padding, 0)
 #define TRANSPOSED(table) STEP(transposed, NULL, TFLITE_##table##_padding, 0)
@@ -36,6 +37,8 @@
 #define WINDOW_IN STEP(window_in, NULL, 0, 0)
 #define MULTIPLIER STEP(multiplier, NULL, 0, 1)
 #define MULTIPLIER_OF(input, filter) STEP(multiplier, NULL, input, filter)
+#define STATES(first, n) STEP(states, NULL, first, n)
+#define INTERMEDIATES STEP(intermediates, NULL, 0, 0)
 #define ONLY(field, value, what) STEP(only, what, TFLITE_##field, value)
 
 static const tflite_word words[] = {
@@ -62,7 +65,7 @@ const tflite_word *tflite_word_of(int64_t builtin) {
 
 static void check_counts(tflite_out *out) {
     const tflite_word *w = out->word;
-    size_t inputs = out->node->input_count + out->made.n, outputs = out->node->output_count;
+    size_t inputs = out->node->input_count + out->made.n, outputs = out->node->output_count - out->states;
     if (inputs < w->needed || (w->most != TFLITE_ANY && inputs > w->most)) {
         tflite_out_cannot(out, "it has %zu inputs", out->node->input_count);
     } else if (w->outputs == TFLITE_ANY ? !outputs : outputs != w->outputs) {

@@ -47,6 +47,8 @@ struct tflite_op {
     size_t input_count, output_count; /* as in the file, dropped ones too */
     uint32_t *inputs, *outputs;
     uint32_t dropped; /* bit i: input i has become an attribute; only the first 32 can */
+    size_t mid_count; /* intermediates */
+    uint32_t *mids;
     ir_node *node;
 };
 
@@ -69,6 +71,13 @@ typedef struct tflite_made {
     const char *name; /* what it says: "axis" */
 } tflite_made;
 
+/* An intermediate: a tensor without elements that says how an operator quantises inside. */
+typedef struct tflite_mid {
+    base_type type;
+    float scale;
+    int64_t zero;
+} tflite_mid;
+
 /* A node on its way into the words of one row. Nothing reaches the file before all steps have been taken, so that
  * another row can be tried. */
 struct tflite_out {
@@ -80,6 +89,8 @@ struct tflite_out {
     uint64_t claimed; /* bit i: attribute i of the node is said */
     BASE_VEC(tflite_value) values;
     BASE_VEC(tflite_made) made;
+    BASE_VEC(tflite_mid) mids; /* the operator's intermediates */
+    size_t states;             /* so many of the node's last outputs are states, which TFLite's operator does not list */
     const char *why; /* the row cannot say the node: the reason; NULL: so far it can */
 };
 

@@ -173,6 +173,7 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     tflite_op op = {.r = r, .path = path, .options_path = &options_path, .table = *table, .word = word, .name = name};
     op.inputs = tflite_read_indices(r, path, table, TFLITE_Operator_inputs, true, &op.input_count);
     op.outputs = tflite_read_indices(r, path, table, TFLITE_Operator_outputs, false, &op.output_count);
+    op.mids = tflite_read_indices(r, path, table, TFLITE_Operator_intermediates, false, &op.mid_count);
     if (wire_fb_failed(&r->fb)) {
         return;
     }

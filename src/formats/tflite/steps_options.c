@@ -9,18 +9,17 @@
 
 /* ---- ACT ---- */
 
-static const char *const acts[] = {"none", "relu", "relu_n1_to_1", "relu6"};
-enum { ACTS = 4, ACT_CODES = 6 };
+static const char *const acts[] = {"none", "relu", "relu_n1_to_1", "relu6", "tanh", "SIGN_BIT"};
+enum { ACT_CODES = 6 };
 
 static void make_act(tflite_op *op, const tflite_step *step) {
-    static const char *const unsupported[] = {"TANH", "SIGN_BIT"};
     int64_t code = tflite_op_option(op, step->a);
     if (code < 0 || code >= ACT_CODES) {
         tflite_op_option_error(op, step->a, "there is no activation %lld", (long long)code);
-    } else if (code >= ACTS) {
+    } else if (code >= step->b) {
         tflite_unsupported(
             op->r, op->path, op->table.at,
-            base_printf(op->r->arena, "operator %s with the fused activation %s", op->name, unsupported[code - ACTS]),
+            base_printf(op->r->arena, "operator %s with the fused activation %s", op->name, code == 4 ? "TANH" : "SIGN_BIT"),
             "put the activation into an operator of its own");
     } else {
         ir_attr_text(op->r->m, op->node, step->name, acts[code]);
@@ -29,7 +28,7 @@ static void make_act(tflite_op *op, const tflite_step *step) {
 
 static void put_act(tflite_out *out, const tflite_step *step) {
     const ir_attr *a = tflite_out_attr(out, step->name, IR_TEXT);
-    for (int i = 0; a && i < ACTS; i++) {
+    for (int i = 0; a && i < step->b; i++) {
         if (!strcmp(acts[i], a->v.text)) {
             tflite_out_int(out, step->a, i);
             return;

@@ -123,6 +123,17 @@ static void settle_empty_constants(tflite_reader *r) {
     }
 }
 
+/* What a variable tensor begins with: its buffer, else zeros; of int8 the zero point, in every byte (both runtimes). */
+static const void *first_contents(tflite_reader *r, const ir_tensor *t) {
+    uint64_t bytes = 0;
+    if (t->data || t->type != BASE_I8 || t->quant.n != 1 || !t->quant.zero[0] || !ir_tensor_bytes(t, &bytes)) {
+        return t->data;
+    }
+    int8_t *data = BASE_NEWS(r->arena, int8_t, (size_t)bytes + 1);
+    memset(data, (int)t->quant.zero[0], (size_t)bytes);
+    return data;
+}
+
 /* Variable tensors are states, but an input of the sub-graph: that is what the caller says before each run. */
 static void make_states(tflite_reader *r) {
     ir_graph *g = r->g;
@@ -134,7 +145,7 @@ static void make_states(tflite_reader *r) {
         if (r->is_variable[i] && t->type != BASE_NONE && !r->bad_shape[i]) {
             t->state = ir_state_add(r->m, t->name, t->type, &t->shape);
             r->m->states.at[t->state].quant = t->quant;
-            r->m->states.at[t->state].data = t->data;
+            r->m->states.at[t->state].data = first_contents(r, t);
             t->data = NULL;
         }
     }

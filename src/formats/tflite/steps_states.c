@@ -1,0 +1,127 @@
+/* steps_states.c - the dictionary's steps for operators that keep something between runs: variable tensors, which are
+ * states, and the intermediates that say how a recurrent operator quantises inside.
+ *
+ * Takes an operator whose tensors are verified, or a node. TFLite lists a state among the inputs alone; the node has it
+ * among its outputs too, since it changes it.
+ */
+#include "formats/tflite/steps.h"
+
+/* ---- STATES ---- */
+
+/* A state that the caller gives, an input of the sub-graph, changes nothing that lasts: its next contents go nowhere. */
+static uint32_t written(tflite_op *op, uint32_t tensor) {
+    const ir_tensor *t = &op->r->g->tensors.at[tensor];
+    if (t->state != IR_NONE) {
+        return tensor;
+    }
+    base_type type = t->type;
+    ir_shape shape = t->shape;
+    ir_quant quant = t->quant;
+    uint32_t to = ir_tensor_add(op->r->m, op->r->g, base_printf(op->r->arena, "%s next", t->name), type, &shape);
+    op->r->g->tensors.at[to].quant = quant;
+    return to;
+}
+
+static void make_states(tflite_op *op, const tflite_step *step) {
+    ir_node *n = op->node;
+    size_t count = n->output_count + (size_t)step->b;
+    uint32_t *outputs = BASE_NEWS(op->r->arena, uint32_t, count);
+    for (size_t i = 0; i < n->output_count; i++) {
+        outputs[i] = n->outputs[i];
+    }
+    for (size_t i = 0; i < (size_t)step->b; i++) {
+        size_t input = (size_t)step->a + i;
+        if (input >= op->input_count || op->inputs[input] == IR_NONE) {
+            tflite_op_error(op, "input %zu, which is its state, is absent", input);
+            return;
+        }
+        outputs[n->output_count + i] = written(op, op->inputs[input]);
+    }
+    n->outputs = outputs;
+    n->output_count = count;
+}
+
+/* Where the row's states begin among the node's outputs. */
+static size_t first_state(const tflite_out *out) {
+    size_t states = 0;
+    for (size_t i = 0; i < TFLITE_MOST_STEPS && out->word->steps[i].kind; i++) {
+        states += out->word->steps[i].kind == &tflite_step_states ? (size_t)out->word->steps[i].b : 0;
+    }
+    return states < out->node->output_count ? out->node->output_count - states : 0;
+}
+
+static void put_states(tflite_out *out, const tflite_step *step) {
+    const ir_node *n = out->node;
+    size_t at = first_state(out) + out->states;
+    for (size_t i = 0; i < (size_t)step->b; i++) {
+        size_t input = (size_t)step->a + i;
+        if (input >= n->input_count || n->inputs[input] == IR_NONE || at + i >= n->output_count) {
+            tflite_out_cannot(out, "its input %zu, which is its state, is absent", input);
+        } else if (n->outputs[at + i] != n->inputs[input]) {
+            tflite_out_cannot(out, "its state is another tensor among the outputs than among the inputs");
+        }
+    }
+    out->states += (size_t)step->b;
+}
+
+const tflite_step_kind tflite_step_states = {"STATES", make_states, put_states};
+
+/* ---- INTERMEDIATES ---- */
+
+enum { GATES = 4, HIDDEN = 4 };
+
+static double scale_of(const tflite_op *op, size_t i) {
+    const ir_quant *q = &op->r->g->tensors.at[op->mids[i]].quant;
+    return q->n == 1 ? (double)q->scale[0] : 0;
+}
+
+/* The scales of the gates count where there is layer normalisation; elsewhere they are fixed. */
+static void make_intermediates(tflite_op *op, const tflite_step *step) {
+    (void)step;
+    if (!base_type_is_int(tflite_op_input(op, 0)->type) || op->mid_count <= HIDDEN) {
+        return;
+    }
+    const ir_quant *hidden = &op->r->g->tensors.at[op->mids[HIDDEN]].quant;
+    ir_attr_float(op->r->m, op->node, "hidden_scale", scale_of(op, HIDDEN));
+    ir_attr_int(op->r->m, op->node, "hidden_zero", hidden->n == 1 ? hidden->zero[0] : 0);
+    double gates[GATES];
+    bool all = true;
+    for (size_t i = 0; i < GATES; i++) {
+        gates[i] = scale_of(op, i);
+        all = all && gates[i] > 0;
+    }
+    if (all) {
+        ir_attr_floats(op->r->m, op->node, "gate_scales", gates, GATES);
+    }
+}
+
+static const ir_attr *find(const tflite_out *out, const char *name, ir_attr_kind kind) {
+    const ir_attr *a = ir_attr_find(out->node, name);
+    return a && a->kind == kind ? a : NULL;
+}
+
+static void put_intermediates(tflite_out *out, const tflite_step *step) {
+    (void)step;
+    if (!find(out, "hidden_scale", IR_FLOAT) && !find(out, "gate_scales", IR_FLOATS)) {
+        return;
+    }
+    const ir_attr *scale = tflite_out_attr(out, "hidden_scale", IR_FLOAT);
+    const ir_attr *zero = tflite_out_attr(out, "hidden_zero", IR_INT);
+    const ir_attr *gates =
+        find(out, "gate_scales", IR_FLOATS) ? tflite_out_attr(out, "gate_scales", IR_FLOATS) : NULL;
+    if (!scale || !zero) {
+        return;
+    }
+    if (gates && gates->n != GATES) {
+        tflite_out_cannot(out, "gate_scales has %zu values: TFLite has %d", gates->n, GATES);
+        return;
+    }
+    for (size_t i = 0; i < GATES; i++) {
+        *BASE_PUSH(out->arena, &out->mids) =
+            (tflite_mid){gates ? BASE_I16 : BASE_F32, gates ? (float)gates->v.floats[i] : 0, 0};
+    }
+    *BASE_PUSH(out->arena, &out->mids) =
+        (tflite_mid){tflite_out_input(out, 0)->type, (float)scale->v.f, zero->v.i};
+}
+
+const tflite_step_kind tflite_step_intermediates = {"INTERMEDIATES", make_intermediates, put_intermediates};

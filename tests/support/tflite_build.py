@@ -83,8 +83,10 @@ PLAIN = {'quantize': 'Quantize', 'dequantize': 'Dequantize', 'maximum': 'Maximum
 ACTIVE = {'add': 'Add', 'sub': 'Sub', 'mul': 'Mul', 'div': 'Div', 'concatenation': 'Concatenation',
           'l2_normalization': 'L2Norm'}
 
-# word: (builtin's name, options table or None, {attribute: field}); all inputs are TFLite's
+# word: (builtin's name, options table or None, {attribute: field}); all other attributes, and all inputs, are inputs of TFLite's as
+# PLACED says
 FIELDS = {
+    'dilate': ('DILATE', 'Dilate', {}),
     'atan2': ('ATAN2', None, {}), 'bitcast': ('BITCAST', 'Bitcast', {}), 'bitwise_xor': ('BITWISE_XOR', 'BitwiseXor', {}),
     'fake_quant': ('FAKE_QUANT', 'FakeQuant', {'least': 'min', 'most': 'max', 'num_bits': 'numBits', 'narrow_range': 'narrowRange'}),
     'gelu': ('GELU', 'Gelu', {'approximate': 'approximate'}),
@@ -94,6 +96,20 @@ FIELDS = {
     'relu_0_to_1': ('RELU_0_TO_1', None, {}),
     'reverse_sequence': ('REVERSE_SEQUENCE', 'ReverseSequence', {'axis': 'seqDim', 'batch_axis': 'batchDim'}),
     'right_shift': ('RIGHT_SHIFT', 'RightShift', {}), 'sign': ('SIGN', None, {}),
+    'one_hot': ('ONE_HOT', 'OneHot', {'axis': 'axis'}), 'scatter_nd': ('SCATTER_ND', None, {}),
+    **{f'unsorted_segment_{w}': (f'UNSORTED_SEGMENT_{w.upper()}', None, {}) for w in ('sum', 'prod', 'max', 'min')},
+    'sparse_to_dense': ('SPARSE_TO_DENSE', 'SparseToDense', {}), 'topk': ('TOPK_V2', 'TopKV2', {}),
+    'non_max_suppression': ('NON_MAX_SUPPRESSION_V4', None, {}),
+    'soft_non_max_suppression': ('NON_MAX_SUPPRESSION_V5', None, {}), 'hashtable_lookup': ('HASHTABLE_LOOKUP', None, {}),
+    'where': ('WHERE', None, {}), 'unique': ('UNIQUE', 'Unique', {}),
+    'embedding_lookup_sparse': ('EMBEDDING_LOOKUP_SPARSE', 'EmbeddingLookupSparse', {'combiner': 'combiner'}),
+}
+# word: {attribute: place among TFLite's inputs, where it is a constant of i32}, in ascending order
+PLACED = {
+    'dilate': {'dilations': 1},
+    'one_hot': {'depth': 1}, 'scatter_nd': {'shape': 2}, 'sparse_to_dense': {'shape': 1}, 'topk': {'k': 1},
+    **{f'unsorted_segment_{w}': {'segments': 2} for w in ('sum', 'prod', 'max', 'min')},
+    'non_max_suppression': {'count': 2}, 'soft_non_max_suppression': {'count': 2}, 'embedding_lookup_sparse': {'shape': 2},
 }
 
 
@@ -164,7 +180,7 @@ SHAPED = {
 }
 
 
-def operator(word, attrs, inputs):
+def operator(word, attrs, inputs, outputs):
     """(builtin's name, options object or None, inputs with those that TFLite wants added)."""
     new = lambda name: getattr(schema, name + 'OptionsT')()
     x = inputs[0]
@@ -269,7 +285,14 @@ def operator(word, attrs, inputs):
             o.potScaleInt16 = False
     elif word in FIELDS:
         name, table, fields = FIELDS[word]
-        o = option_table(table, {fields[k]: v for k, v in attrs.items()}) if table else None
+        said = {fields[k]: v for k, v in attrs.items() if k in fields}
+        if word == 'unique':
+            said['idxOutType'] = getattr(schema.TensorType, TENSOR[outputs[1].type])
+        o = option_table(table, said) if table else None
+        inputs = list(inputs)
+        for k, place in PLACED.get(word, {}).items():
+            v = np.array(attrs[k], np.int32)
+            inputs.insert(place, Tensor('i32', list(v.shape), v, constant=True))
     elif word in PLAIN:
         o, name = new(PLAIN[word]) if PLAIN[word] else None, word.upper()
     else:
@@ -306,7 +329,7 @@ def option_table(name, fields):
 def build(word, attrs, inputs, outputs):
     """The bytes of a model of one operator, in Burin's words. inputs: Tensor or None (absent). The last outputs are the states'
     new contents: the operator of the file has only those before."""
-    name, options, inputs = operator(word, attrs, inputs)
+    name, options, inputs = operator(word, attrs, inputs, outputs)
     states = sum(t is not None and t.state for t in inputs)
     return build_model([(name, options, inputs, outputs[:len(outputs) - states], intermediates(word, attrs, inputs))])
 

@@ -18,6 +18,7 @@
 #define FLOAT(name, field) STEP(float, name, TFLITE_##field, 0)
 #define AXIS(name, field, extra) STEP(axis, name, TFLITE_##field, extra)
 #define AXIS_IN(name, input) STEP(axis_in, name, input, 0)
+#define INT_IN(name, input) STEP(int_in, name, input, 0)
 #define AXES_IN(name, input) STEP(axes_in, name, input, 0)
 #define PERM_IN(name, input) STEP(perm_in, name, input, 0)
 #define PADS_IN(name, input) STEP(pads_in, name, input, 0)

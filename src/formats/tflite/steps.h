@@ -11,7 +11,7 @@
 extern const tflite_step_kind tflite_step_act, tflite_step_pair, tflite_step_pads, tflite_step_int, tflite_step_float,
     tflite_step_axis, tflite_step_only, tflite_step_multiplier, tflite_step_transposed;
 extern const tflite_step_kind tflite_step_axis_in, tflite_step_axes_in, tflite_step_perm_in, tflite_step_pads_in,
-    tflite_step_said_in, tflite_step_list_in, tflite_step_pairs_in;
+    tflite_step_said_in, tflite_step_list_in, tflite_step_pairs_in, tflite_step_int_in;
 extern const tflite_step_kind tflite_step_out_shape, tflite_step_out_extents, tflite_step_ones_in, tflite_step_ones_out,
     tflite_step_even, tflite_step_inputs, tflite_step_outputs, tflite_step_type_out, tflite_step_type_in;
 extern const tflite_step_kind tflite_step_states, tflite_step_intermediates;

@@ -34,6 +34,20 @@ static void put_axis_in(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_axis_in = {"AXIS_IN", make_axis_in, put_axis_in};
 
+/* ---- INT_IN ---- */
+
+static void make_int_in(tflite_op *op, const tflite_step *step) {
+    size_t n;
+    int64_t *list = tflite_op_constant(op, step->a, &n);
+    if (list && n != 1) {
+        tflite_op_error(op, "input %d has %zu elements: expected one, %s", step->a, n, step->name);
+    } else if (list) {
+        ir_attr_int(op->r->m, op->node, step->name, list[0]);
+    }
+}
+
+const tflite_step_kind tflite_step_int_in = {"INT_IN", make_int_in, put_axis_in};
+
 /* ---- AXES_IN, PERM_IN ---- */
 
 static void make_axes_in(tflite_op *op, const tflite_step *step) {

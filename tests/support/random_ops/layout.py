@@ -63,3 +63,10 @@ def reduce_any(r, kind):
     x = r.tensor(kind, shape)
     x.data = np.array(x.data & (r.random() < 0.5) | np.array([r.random() < 0.2 for _ in range(x.data.size)]).reshape(shape), np.bool_)
     return [x, axes(r, len(shape))], [r.out(kind)], {'keepDims': r.flag()}
+
+
+@row('DILATE', 'f32', 'f64', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64', options='Dilate')
+def dilate(r, kind):
+    shape = r.shape(1, 4, 4)
+    return [r.tensor(kind, shape, quant=False), r.const('i32', [r.randint(1, 4) for _ in shape]), r.tensor(kind, [], quant=False)], \
+        [r.out(kind, quant=False)], {}

@@ -96,7 +96,13 @@ typedef enum lang_binary_op {
     LANG_B_OR,
 } lang_binary_op;
 
-typedef enum lang_quant_member { LANG_Q_SCALE, LANG_Q_ZERO, LANG_Q_AXIS, LANG_Q_SCALES, LANG_Q_ZEROS } lang_quant_member;
+typedef enum lang_quant_member {
+    LANG_Q_SCALE,
+    LANG_Q_ZERO,
+    LANG_Q_AXIS,
+    LANG_Q_SCALES,
+    LANG_Q_ZEROS
+} lang_quant_member;
 
 /* What a call's name means, as far as the text alone says. */
 typedef enum lang_callee_kind {

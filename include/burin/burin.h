@@ -76,6 +76,28 @@ BURIN_API burin_status burin_load(burin_context *context, const char *path, buri
 BURIN_API burin_status burin_load_memory(burin_context *context, const char *name, const void *bytes, size_t size,
                                          burin_model **model);
 
+/* What is said of a model when it is loaded; struct size first, fields are only ever added at the end. Texts and lists are
+ * copied. A text that does not fit the model is USAGE. */
+typedef struct burin_load_options {
+    size_t size; /* sizeof(burin_load_options) */
+    /* Extents of inputs, in place of those that the file records; every other shape follows from them.
+     * shapes: "NAME=2x3x4", "NAME=scalar", of the only input also "2x3x4". dims: "NAME.AXIS=N", axes from 0. NAME: an
+     * input's name, or its number from 0. batch: the first extent of the inputs that the file leaves open there (if
+     * there are none: of those where it is 1) and that neither shapes nor dims name; 0: as the file says. */
+    const char *const *shapes;
+    size_t shape_count;
+    const char *const *dims;
+    size_t dim_count;
+    uint32_t batch;
+} burin_load_options;
+#define BURIN_LOAD_OPTIONS_INIT                                                                                        \
+    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0 }
+/* options may be NULL: as burin_load. */
+BURIN_API burin_status burin_load_with(burin_context *context, const char *path, const burin_load_options *options,
+                                       burin_model **model);
+BURIN_API burin_status burin_load_memory_with(burin_context *context, const char *name, const void *bytes, size_t size,
+                                              const burin_load_options *options, burin_model **model);
+
 typedef struct burin_tensor_info {
     const char *name;
     const char *type; /* "i8", "f32" ... */

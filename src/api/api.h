@@ -19,8 +19,9 @@ struct burin_model {
     burin_context *context;
     const char *file;
     base_bytes bytes;
-    ir_model *ir;     /* as read; never changed */
-    bool unsupported; /* ir has operators that only inspect can take: api_copy says which */
+    ir_model *ir;            /* as read; never changed */
+    formats_options options; /* with which it was read */
+    bool unsupported;        /* ir has operators that only inspect can take: api_copy says which */
 };
 
 /* Runs body under the context's guard: out of memory becomes BURIN_NO_MEMORY. */

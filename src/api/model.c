@@ -10,17 +10,39 @@ typedef struct load_call {
     const char *name;
     const void *bytes; /* NULL: name is a path */
     size_t size;
+    const burin_load_options *options; /* NULL: none */
     burin_model *model;
 } load_call;
+
+static const char *const *copy_texts(burin_context *c, const char *const *texts, size_t n) {
+    const char **copy = BASE_NEWS(c->arena, const char *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = base_strdup(c->arena, texts[i]);
+    }
+    return copy;
+}
+
+/* Fields that an older caller's struct does not have keep their defaults. */
+static formats_options resolve(burin_context *c, const burin_load_options *given) {
+    burin_load_options o = BURIN_LOAD_OPTIONS_INIT;
+    if (given != NULL) {
+        memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
+    }
+    formats_options to = {.shapes = {.shape_count = o.shape_count, .dim_count = o.dim_count, .batch = o.batch}};
+    to.shapes.shapes = copy_texts(c, o.shapes, o.shape_count);
+    to.shapes.dims = copy_texts(c, o.dims, o.dim_count);
+    return to;
+}
 
 /* What is refused only for its operators is loaded all the same, for inspect; its diagnostics are taken back until a
  * call needs the whole model. */
 static base_status read_model(burin_context *c, burin_model *m) {
     const size_t n = c->diags.list.n, errors = c->diags.errors, warnings = c->diags.warnings,
                  dropped = c->diags.dropped;
-    base_status status = formats_read(c->arena, m->file, m->bytes, NULL, &m->ir, &c->diags);
+    base_status status = formats_read(c->arena, m->file, m->bytes, &m->options, &m->ir, &c->diags);
     base_diags again = {.arena = c->arena};
-    const formats_options lenient = {.keep_unsupported = true};
+    formats_options lenient = m->options;
+    lenient.keep_unsupported = true;
     if (status == BASE_REFUSED && formats_read(c->arena, m->file, m->bytes, &lenient, &m->ir, &again) == BASE_OK) {
         m->unsupported = true;
         c->diags.list.n = n;
@@ -40,6 +62,7 @@ static base_status load(burin_context *c, void *arguments) {
     m->context = c;
     m->file = base_strdup(c->arena, call->name);
     m->bytes = (base_bytes){.at = file.at, .size = file.size};
+    m->options = resolve(c, call->options);
     if (status == BASE_OK) {
         status = read_model(c, m);
     }
@@ -47,8 +70,21 @@ static base_status load(burin_context *c, void *arguments) {
     return status;
 }
 
+burin_status burin_load_with(burin_context *c, const char *path, const burin_load_options *options,
+                             burin_model **model) {
+    load_call call = {.name = path, .options = options};
+    burin_status status = api_guarded(c, load, &call);
+    *model = status == BURIN_OK ? call.model : NULL;
+    return status;
+}
+
 burin_status burin_load(burin_context *c, const char *path, burin_model **model) {
-    load_call call = {.name = path};
+    return burin_load_with(c, path, NULL, model);
+}
+
+burin_status burin_load_memory_with(burin_context *c, const char *name, const void *bytes, size_t size,
+                                    const burin_load_options *options, burin_model **model) {
+    load_call call = {.name = name, .bytes = bytes != NULL ? bytes : "", .size = size, .options = options};
     burin_status status = api_guarded(c, load, &call);
     *model = status == BURIN_OK ? call.model : NULL;
     return status;
@@ -56,14 +92,20 @@ burin_status burin_load(burin_context *c, const char *path, burin_model **model)
 
 burin_status burin_load_memory(burin_context *c, const char *name, const void *bytes, size_t size,
                                burin_model **model) {
-    load_call call = {.name = name, .bytes = bytes != NULL ? bytes : "", .size = size};
-    burin_status status = api_guarded(c, load, &call);
-    *model = status == BURIN_OK ? call.model : NULL;
-    return status;
+    return burin_load_memory_with(c, name, bytes, size, NULL, model);
 }
 
+/* What is no error was said when the model was loaded. */
 base_status api_copy(const burin_model *m, ir_model **out) {
-    return formats_read(m->context->arena, m->file, m->bytes, NULL, out, &m->context->diags);
+    base_diags *d = &m->context->diags;
+    const size_t n = d->list.n, warnings = d->warnings, dropped = d->dropped;
+    base_status status = formats_read(m->context->arena, m->file, m->bytes, &m->options, out, d);
+    if (status == BASE_OK) {
+        d->list.n = n;
+        d->warnings = warnings;
+        d->dropped = dropped;
+    }
+    return status;
 }
 
 size_t burin_input_count(const burin_model *m) {

@@ -76,6 +76,9 @@ const char *cli_nearest(const char *word, const char *const *names, size_t n);
 /* The fields that the arguments say, over the defaults. */
 burin_compile_options cli_compile_options(const cli *c);
 
+/* Loads the first operand as the options say. Returns 0, or the exit status with the message printed. */
+int cli_load(cli *c, burin_model **model);
+
 /* ---- memory: freed when the command ends; never NULL (the command ends with status 1 instead) ---- */
 void *cli_alloc(cli *c, size_t count, size_t size); /* zeroed */
 char *cli_format(cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -122,7 +122,7 @@ int cli_compile(cli *c) {
         return result;
     }
     cli_progress(c, "reading");
-    result = cli_report(c, burin_load(c->context, a->operands.at[0], &model));
+    result = cli_load(c, &model);
     if (result == 0) {
         result = check_existing(c, model, &options);
     }

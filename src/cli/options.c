@@ -311,3 +311,14 @@ burin_compile_options cli_compile_options(const cli *c) {
     o.dump_after = a->dump_after;
     return o;
 }
+
+int cli_load(cli *c, burin_model **model) {
+    const cli_arguments *a = &c->arguments;
+    burin_load_options o = BURIN_LOAD_OPTIONS_INIT;
+    o.shapes = a->shape.at;
+    o.shape_count = a->shape.n;
+    o.dims = a->dim.at;
+    o.dim_count = a->dim.n;
+    o.batch = (uint32_t)a->batch;
+    return cli_report(c, burin_load_with(c->context, a->operands.at[0], &o, model));
+}

@@ -9,11 +9,11 @@ int cli_plan(cli *c) {
         return cli_usage(c, "--json and --dump-after: stdout can hold only one of them");
     }
     cli_progress(c, "planning");
-    burin_status status = burin_load(c->context, c->arguments.operands.at[0], &model);
-    if (status == BURIN_OK) {
-        status = burin_plan(c->context, model, &options, c->arguments.json ? BURIN_JSON : BURIN_TEXT, &text);
+    int result = cli_load(c, &model);
+    if (result == 0) {
+        result =
+            cli_report(c, burin_plan(c->context, model, &options, c->arguments.json ? BURIN_JSON : BURIN_TEXT, &text));
     }
-    int result = cli_report(c, status);
     if (result == 0) {
         const char *dump = options.dump_after != NULL ? burin_dump_text(c->context) : NULL;
         fputs(dump != NULL ? dump : text, stdout);

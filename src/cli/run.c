@@ -181,7 +181,7 @@ int cli_run(cli *c) {
         status = cli_usage(c, "--force needs --output-dir: nothing is written without it");
     }
     if (status == 0) {
-        status = cli_report(c, burin_load(c->context, a->operands.at[0], &model));
+        status = cli_load(c, &model);
     }
     if (status == 0) {
         status = check_existing(c, model);

@@ -231,7 +231,7 @@ int cli_verify(cli *c) {
     burin_model *model = NULL;
     int status = cli_check_provider(c, &provider);
     if (status == 0) {
-        status = cli_report(c, burin_load(c->context, a->operands.at[0], &model));
+        status = cli_load(c, &model);
     }
     if (status == 0) {
         status = check_tolerances(c, model);

@@ -8,8 +8,18 @@
 
 #include "ir/ir.h"
 
+/* What the caller says of the inputs' extents, as texts of the command's form. */
+typedef struct formats_shapes {
+    const char *const *shapes; /* "NAME=2x3x4", "NAME=scalar"; of the only input also "2x3x4" */
+    size_t shape_count;
+    const char *const *dims; /* "NAME.AXIS=N"; NAME is the input's name, or its number */
+    size_t dim_count;
+    int64_t batch; /* the first extent of every input that has one to give; 0: as the file says */
+} formats_shapes;
+
 typedef struct formats_options {
     const char *format; /* the format's name; NULL: told by the content */
+    formats_shapes shapes;
     /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
      * no operator has ("custom Detect"); what else is not supported is still refused. */
     bool keep_unsupported;
@@ -39,6 +49,13 @@ const formats_interface *formats_recognise(const char *file, base_bytes bytes);
 /* Reads a file of any format. BASE_USAGE: options name a format that does not exist. */
 base_status formats_read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
                          ir_model **out, base_diags *d);
+
+/* Gives the inputs of g the extents that the caller asked for; changed[i], of each tensor, is set where they differ from
+ * what is there. open[i]: bit k is set where the file leaves extent k of input tensor i open; an extent that is named is
+ * open no more. The batch goes to the inputs whose first extent is open; if there are none, to those where it is 1; and
+ * to none that a shape or dim names. BASE_USAGE: a name, number or form that does not fit. */
+base_status formats_set_shapes(base_arena *arena, ir_graph *g, const formats_shapes *s, uint32_t *open, bool *changed,
+                               base_diags *d);
 
 /* The part of a path after the last slash. */
 const char *formats_base_name(const char *path);

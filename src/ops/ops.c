@@ -150,8 +150,9 @@ static base_status check_limits(base_arena *arena, const lang_program *p, const 
     return BASE_OK;
 }
 
-base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
-                            const ops_goal *goal, lang_program **out, base_diags *d) {
+static base_status instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
+                               const ir_node *n, const ops_goal *goal, bool shapes_known, lang_program **out,
+                               base_diags *d) {
     base_place place = place_of(arena, m, g, n);
     if (!ops_has(r, n->op)) {
         return base_error(d, &place, "operator is not supported");
@@ -169,14 +170,42 @@ base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *
                       .attrs = n->attrs,
                       .attr_count = n->attr_count,
                       .place = &place};
+    lang_argument *outputs = arguments(arena, g, n->outputs, n->output_count, true);
+    for (size_t i = 0; i < n->output_count; i++) {
+        outputs[i].shape_known = shapes_known;
+    }
     call.inputs = arguments(arena, g, n->inputs, n->input_count, false);
-    call.outputs = arguments(arena, g, n->outputs, n->output_count, true);
+    call.outputs = outputs;
     if (goal != NULL) {
         call.goals = goal->names;
         call.goal_count = goal->count;
     }
     base_status status = lang_instantiate(arena, library, &call, out, d);
     return status == BASE_OK ? check_limits(arena, *out, &place, d) : status;
+}
+
+base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
+                            const ops_goal *goal, lang_program **out, base_diags *d) {
+    return instantiate(arena, r, m, g, n, goal, true, out, d);
+}
+
+base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
+                              const ir_node *n, const ops_goal *goal, ir_shape *shapes, base_diags *d) {
+    base_arena *scratch = base_arena_new(base_arena_memory(arena));
+    lang_program *p;
+    base_status status = instantiate(scratch, r, m, g, n, goal, false, &p, d);
+    for (size_t i = 0; status == BASE_OK && i < n->output_count && i < p->outputs.n; i++) {
+        const lang_tensor *t = &p->tensors.at[p->outputs.at[i]];
+        if (t->rank > IR_MAX_RANK) {
+            base_place place = place_of(scratch, m, g, n);
+            status = base_error(d, &place, "output %zu would have %u extents; a tensor may have %u", i, t->rank,
+                                IR_MAX_RANK);
+            break;
+        }
+        shapes[i] = ir_shape_of(t->rank, t->dim);
+    }
+    base_arena_free(scratch);
+    return status;
 }
 
 base_status ops_check(base_arena *arena, ops_registry *r, const ir_model *m, const ops_goal *goal, base_diags *d) {

@@ -8,7 +8,9 @@ import struct
 # TFLite's schema.fbs: the numbers of types, operators and option tables that are used here
 TYPES = {"f32": 0, "i32": 2, "u8": 3, "i64": 4, "string": 5, "bool": 6, "i16": 7, "i8": 9}
 SIZES = {"f32": "f", "i32": "i", "u8": "B", "i64": "q", "bool": "?", "i16": "h", "i8": "b"}
-OPERATORS = {"ADD": (0, 11), "FULLY_CONNECTED": (9, 8), "RELU": (19, 0), "SOFTMAX": (25, 9), "CUSTOM": (32, 0), "HASHTABLE": (136, 0)}
+OPERATORS = {"ADD": (0, 11), "CONCATENATION": (2, 10), "FULLY_CONNECTED": (9, 8), "RELU": (19, 0), "RESHAPE": (22, 17), "SOFTMAX": (25, 9),
+             "CUSTOM": (32, 0), "SQUEEZE": (43, 30), "STRIDED_SLICE": (45, 32), "SPLIT": (49, 35), "EXPAND_DIMS": (70, 0), "SHAPE": (77, 0),
+             "PACK": (83, 59), "SPLIT_V": (102, 79), "HASHTABLE": (136, 0)}
 
 
 class Table:
@@ -81,7 +83,7 @@ def flatbuffer(root, identifier):
 
 
 def tflite(tensors, operators, inputs, outputs):
-    """tensors: (name, type, shape, {"data": numbers, "scale": [..], "zero": [..]}); operators: (name, inputs, outputs, options
+    """tensors: (name, type, shape, {"data": numbers, "scale": [..], "zero": [..], "signature": [..]}); operators: (name, inputs, outputs, options
     Table or None, custom code or None)."""
     buffers, rows = [Table()], []
     for name, kind, shape, more in tensors:
@@ -91,7 +93,8 @@ def tflite(tensors, operators, inputs, outputs):
             buffers.append(Table(_0=Vector(packed, "B", 16)))
             buffer = len(buffers) - 1
         quant = Table(_2=Vector(more["scale"], "f"), _3=Vector(more["zero"], "q", 8)) if "scale" in more else None
-        rows.append(Table(_0=Vector(shape, "i"), _1=("b", TYPES[kind]), _2=("I", buffer), _3=name, _4=quant))
+        signature = Vector(more["signature"], "i") if "signature" in more else None
+        rows.append(Table(_0=Vector(shape, "i"), _1=("b", TYPES[kind]), _2=("I", buffer), _3=name, _4=quant, _7=signature))
     codes, steps = [], []
     for k, (name, ins, outs, options, custom) in enumerate(operators):
         code, table = OPERATORS[name]

@@ -25,9 +25,13 @@ static bool recognise(const uint8_t *bytes, size_t n) {
 
 static base_status read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
                         ir_model **out, base_diags *d) {
-    (void)options;
     ir_model *m;
     *out = NULL;
+    if (options && (options->shapes.shape_count || options->shapes.dim_count || options->shapes.batch)) {
+        base_error(d, &(base_place){.file = file},
+                   "shape, dim and batch: the text form states every extent itself; change them there");
+        return BASE_USAGE;
+    }
     if (ir_parse(arena, file, (const char *)bytes.at, bytes.size, &m, d) || ir_verify(m, d)) {
         return BASE_REFUSED;
     }

@@ -50,6 +50,7 @@ struct tflite_op {
     size_t mid_count; /* intermediates */
     uint32_t *mids;
     ir_node *node;
+    bool infers; /* the recorded shapes of its outputs may be wrong: attributes follow from its inputs */
 };
 
 /* ---- writing ---- */

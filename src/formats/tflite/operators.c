@@ -3,7 +3,7 @@
  * Takes untrusted tables. Gives nodes with Burin's words. Operators without a row are noted by name, custom ones by
  * their own.
  */
-#include "formats/tflite/dictionary.h"
+#include "formats/tflite/steps.h"
 
 #include <string.h>
 
@@ -110,8 +110,55 @@ static void drop_inputs(tflite_op *op) {
     op->node->input_count = kept;
 }
 
+/* After an operator that is not supported, shapes need not be known: the model is refused, and not for that. */
+static bool inputs_are_settled(const tflite_op *op) {
+    for (size_t i = 0; i < op->input_count; i++) {
+        if (op->inputs[i] != IR_NONE && op->r->bad_shape[op->inputs[i]]) {
+            if (!op->r->groups.n && !op->r->keep_unsupported) {
+                (void)tflite_is_settled(op->r, op->path, op->inputs[i]);
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Do the shapes that the file records agree with each other, as far as is known? */
+static bool is_recorded(const tflite_op *op) {
+    for (size_t i = 0; i < op->input_count; i++) {
+        if (op->inputs[i] != IR_NONE && op->r->changed[op->inputs[i]]) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < op->output_count; i++) {
+        if (op->r->bad_shape[op->outputs[i]]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What only the shapes of the outputs say is taken from there, if they can be right. */
+static void recorded_attributes(tflite_op *op) {
+    const bool infers = op->infers;
+    for (size_t i = 0; i < TFLITE_MOST_STEPS && op->word->steps[i].kind && infers; i++) {
+        const tflite_step *step = &op->word->steps[i];
+        if ((step->kind != &tflite_step_out_shape && step->kind != &tflite_step_out_extents) ||
+            wire_fb_failed(&op->r->fb) || ir_attr_find(op->node, step->name)) {
+            continue;
+        }
+        if (!is_recorded(op)) {
+            tflite_op_error(op, "the shape of its output is stated nowhere else, and the file leaves it open");
+            return;
+        }
+        op->infers = false;
+        step->kind->make(op, step);
+    }
+}
+
 static void make_node(tflite_op *op, uint32_t id) {
     tflite_reader *r = op->r;
+    const size_t notes = r->notes;
     op->node = ir_node_add(r->m, r->g, op->word->word, op->inputs, op->input_count, op->outputs, op->output_count, id);
     op->node->source_name = op->name;
     op->node->byte = op->table.at;
@@ -121,27 +168,36 @@ static void make_node(tflite_op *op, uint32_t id) {
             step->kind->make(op, step);
         }
     }
+    if (r->notes == notes) {
+        recorded_attributes(op);
+    }
     drop_inputs(op);
+    if (wire_fb_failed(&r->fb) || r->notes > notes) {
+        return; /* it lacks attributes */
+    }
+    if (op->infers) {
+        tflite_infer(r, op->path, op->node, is_recorded(op));
+    }
+    if (!wire_fb_failed(&r->fb)) {
+        tflite_fold(r);
+    }
 }
 
-/* SHAPE of a tensor whose extents are known is a constant. */
-static void fold_shape(tflite_reader *r, const wire_path *path, const wire_table *table) {
-    size_t input_count, output_count;
-    uint32_t *inputs = tflite_read_indices(r, path, table, TFLITE_Operator_inputs, false, &input_count);
-    uint32_t *outputs = tflite_read_indices(r, path, table, TFLITE_Operator_outputs, false, &output_count);
-    if (wire_fb_failed(&r->fb)) {
+/* SHAPE of a tensor is a constant, since its extents are known. */
+static void fold_shape(tflite_op *op) {
+    tflite_reader *r = op->r;
+    if (op->input_count != 1 || op->output_count != 1 || op->inputs[0] == IR_NONE) {
+        tflite_op_error(op, "%zu inputs and %zu outputs: expected 1 and 1", op->input_count, op->output_count);
         return;
     }
-    if (input_count != 1 || output_count != 1) {
-        tflite_error(&r->fb, path, table, TFLITE_Operator_inputs, "%zu inputs and %zu outputs: expected 1 and 1",
-                     input_count, output_count);
-        return;
+    const ir_shape *shape = &tflite_op_input(op, 0)->shape, list = ir_shape_of(1, &(int64_t){shape->rank});
+    ir_tensor *t = &r->g->tensors.at[op->outputs[0]];
+    if (op->infers) {
+        tflite_set_shape(r, op->outputs[0], &list);
     }
-    const ir_shape *shape = &r->g->tensors.at[inputs[0]].shape;
-    ir_tensor *t = &r->g->tensors.at[outputs[0]];
-    if ((t->type != BASE_I32 && t->type != BASE_I64) || t->shape.rank != 1 || t->shape.dim[0] != shape->rank ||
-        t->data || t->state != IR_NONE) {
-        tflite_error(&r->fb, path, table, TFLITE_Operator_outputs,
+    if ((t->type != BASE_I32 && t->type != BASE_I64) || !ir_shape_same(&t->shape, &list) || t->data ||
+        t->state != IR_NONE) {
+        tflite_error(&r->fb, op->path, &op->table, TFLITE_Operator_outputs,
                      "expected a computed i32 or i64 tensor of %lu elements", (unsigned long)shape->rank);
         return;
     }
@@ -154,6 +210,7 @@ static void fold_shape(tflite_reader *r, const wire_path *path, const wire_table
         base_store(t->type, data, i, (base_value){.i = shape->dim[i]});
     }
     t->data = data;
+    r->derived[op->outputs[0]] = true;
 }
 
 static void read_operator(tflite_reader *r, wire_path *path, const wire_table *table) {
@@ -165,10 +222,6 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     const char *name = tflite_builtin_name(code);
     path->note = code == TFLITE_OP_CUSTOM ? custom : name ? name : base_printf(r->arena, "%lld", (long long)code);
     const tflite_word *word = tflite_word_of(code);
-    if (code == TFLITE_OP_SHAPE) {
-        fold_shape(r, path, table);
-        return;
-    }
     wire_path options_path = {.outer = path, .name = "builtin_options", .index = WIRE_NO_INDEX};
     tflite_op op = {.r = r, .path = path, .options_path = &options_path, .table = *table, .word = word, .name = name};
     op.inputs = tflite_read_indices(r, path, table, TFLITE_Operator_inputs, true, &op.input_count);
@@ -177,7 +230,13 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     if (wire_fb_failed(&r->fb)) {
         return;
     }
-    if (!word && r->keep_unsupported) {
+    const bool settled = inputs_are_settled(&op);
+    /* Behind what is not supported shapes may depend on it: for a look at the model, those that are recorded will do. */
+    op.infers = tflite_is_open(r, op.inputs, op.input_count, op.outputs, op.output_count) &&
+                !(r->keep_unsupported && is_recorded(&op));
+    if (settled && code == TFLITE_OP_SHAPE) {
+        fold_shape(&op);
+    } else if ((!word || !settled) && r->keep_unsupported) {
         const char *kind = code == TFLITE_OP_CUSTOM ? "custom" : "tflite";
         ir_node *node = ir_node_add(r->m, r->g, base_printf(r->arena, "%s %s", kind, path->note), op.inputs,
                                     op.input_count, op.outputs, op.output_count, (uint32_t)path->index);
@@ -185,7 +244,7 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
         node->byte = table->at;
     } else if (!word) {
         note_unsupported(r, path, table, code, custom);
-    } else if (check_counts(&op) && read_options(&op) && tensors_are_supported(&op)) {
+    } else if (settled && check_counts(&op) && read_options(&op) && tensors_are_supported(&op)) {
         make_node(&op, (uint32_t)path->index);
     }
 }

@@ -21,14 +21,23 @@ typedef struct tflite_reader {
     base_bytes bytes;
     base_diags *d;
     bool keep_unsupported; /* of formats_options */
+    formats_shapes shapes; /* of formats_options */
+    bool usage;            /* they do not fit the model */
     wire_fb fb;
     ir_model *m;
     ir_graph *g;
     wire_vector buffers, codes;
     BASE_VEC(tflite_group) groups;
     base_map *group_of;  /* what -> index in groups */
-    uint64_t *bad_shape; /* of each tensor: 0, or the byte of a shape that nothing may use */
-    bool *is_variable;   /* of each tensor: the file says that it keeps its contents */
+    size_t notes;        /* how often something was noted in them */
+    uint64_t *bad_shape; /* of each tensor: 0, or the byte of a shape with an extent below 0 that is not inferred yet */
+    ops_registry *ops;   /* that shapes are inferred with; NULL before the first is */
+    /* of each tensor: */
+    uint32_t *open;    /* bit k: the file leaves extent k open, what it records is one possible */
+    bool *unsettled;   /* what the file records may be a placeholder */
+    bool *changed;     /* its shape is not the recorded one */
+    bool *derived;     /* its contents were computed here, from shapes */
+    bool *is_variable; /* the file says that it keeps its contents */
 } tflite_reader;
 
 #define TFLITE_REMEDY_OPERATOR "burin operators lists those that are"
@@ -44,6 +53,23 @@ void tflite_read_operators(tflite_reader *r, const wire_path *path, const wire_t
 base_bytes tflite_read_buffer(tflite_reader *r, uint64_t index);
 /* Reads description, signatures and metadata; the sub-graphs have been read. */
 void tflite_read_beside(tflite_reader *r, const wire_table *model, const wire_vector *subgraphs);
+/* ---- shapes.c ---- */
+/* Gives the entry sub-graph's inputs the extents that the caller says, notes those that stay open, and refuses those that
+ * have none. */
+void tflite_set_inputs(tflite_reader *r, const wire_path *path);
+/* Must the shapes of the operator's outputs be inferred, since what the file records is not theirs? */
+bool tflite_is_open(const tflite_reader *r, const uint32_t *inputs, size_t input_count, const uint32_t *outputs,
+                    size_t output_count);
+/* The node's inputs have their shapes: gives them to its outputs, by its definition. recorded: of the shapes that the file
+ * records none is known to be wrong, so that they hold where the definition gives none. */
+void tflite_infer(tflite_reader *r, const wire_path *path, const ir_node *node, bool recorded);
+/* An operator's outputs become constants, and its node vanishes, where they are integers that follow from shapes. */
+void tflite_fold(tflite_reader *r);
+/* Sets the shape of a tensor that an operator gives. */
+void tflite_set_shape(tflite_reader *r, uint32_t tensor, const ir_shape *shape);
+/* false, and refused: the tensor's shape is not known. */
+bool tflite_is_settled(tflite_reader *r, const wire_path *path, uint32_t tensor);
+
 /* Reads a vector of tensor indices, each checked; may_be_absent: -1 becomes IR_NONE. Returns them in the arena. */
 uint32_t *tflite_read_indices(tflite_reader *r, const wire_path *path, const wire_table *t, tflite_field f,
                               bool may_be_absent, size_t *n);

@@ -56,7 +56,7 @@ int64_t *tflite_op_constant(tflite_op *op, int input, size_t *n) {
     tflite_reader *r = op->r;
     const ir_tensor *t = tflite_op_input(op, (size_t)input);
     uint64_t count;
-    if (!t->data) {
+    if (!t->data && (!ir_shape_elements(&t->shape, &count) || count)) { /* what is empty is known */
         tflite_unsupported(r, op->path, op->table.at,
                            base_printf(r->arena, "operator %s whose input %d is computed", op->name, input),
                            "convert the model with that input constant");
@@ -78,6 +78,39 @@ int64_t *tflite_op_constant(tflite_op *op, int input, size_t *n) {
     op->dropped |= (uint32_t)1 << input;
     *n = (size_t)count;
     return list;
+}
+
+bool tflite_op_solve(tflite_op *op, int64_t *list, size_t n) {
+    const ir_attr *axis = ir_attr_find(op->node, "axis");
+    const ir_shape *x = &tflite_op_input(op, 0)->shape;
+    int64_t known = axis ? 0 : 1;
+    uint64_t whole;
+    size_t open = n;
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] == -1 && open == n) {
+            open = i;
+        } else if (list[i] < 0 || list[i] > INT32_MAX) {
+            tflite_op_error(op, "extent %zu is %lld%s", i, (long long)list[i], list[i] == -1 ? ", as another is" : "");
+            return false;
+        } else if (axis) {
+            known += list[i];
+        } else if (__builtin_mul_overflow(known, list[i], &known)) {
+            tflite_op_error(op, "the extents are of too many elements");
+            return false;
+        }
+    }
+    if (open == n || !ir_shape_elements(x, &whole)) {
+        return true;
+    }
+    int64_t rest = axis                                    ? x->dim[axis->v.i] - known
+                   : known && whole % (uint64_t)known == 0 ? (int64_t)whole / known
+                                                           : -1;
+    if (rest < 0) {
+        tflite_op_error(op, "no extent %zu makes an input of %s whole", open, ir_shape_print(op->r->arena, x));
+        return false;
+    }
+    list[open] = rest;
+    return true;
 }
 
 /* ---- writing ---- */

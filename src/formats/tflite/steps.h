@@ -9,7 +9,7 @@
 #include "formats/tflite/dictionary.h"
 
 extern const tflite_step_kind tflite_step_act, tflite_step_pair, tflite_step_pads, tflite_step_int, tflite_step_float,
-    tflite_step_axis, tflite_step_only, tflite_step_multiplier, tflite_step_transposed;
+    tflite_step_axis, tflite_step_said, tflite_step_only, tflite_step_multiplier, tflite_step_transposed;
 extern const tflite_step_kind tflite_step_axis_in, tflite_step_axes_in, tflite_step_perm_in, tflite_step_pads_in,
     tflite_step_said_in, tflite_step_list_in, tflite_step_pairs_in, tflite_step_int_in;
 extern const tflite_step_kind tflite_step_out_shape, tflite_step_out_extents, tflite_step_ones_in, tflite_step_ones_out,
@@ -33,6 +33,9 @@ void tflite_op_option_error(tflite_op *op, int field, const char *format, ...) T
 int64_t tflite_op_axis(tflite_op *op, int64_t axis, uint32_t rank);
 /* The contents of a constant input of i32 or i64, which is dropped; NULL: not constant (noted), or a fault. */
 int64_t *tflite_op_constant(tflite_op *op, int input, size_t *n);
+/* Of a list of extents one may be -1: it becomes what is left of the whole, which is all elements of input 0, or (where
+ * the node has an axis) its extent there. false: a fault, reported. */
+bool tflite_op_solve(tflite_op *op, int64_t *list, size_t n);
 
 /* ---- writing ---- */
 

@@ -159,6 +159,13 @@ const tflite_step_kind tflite_step_pairs_in = {"PAIRS_IN", make_list_in, put_pad
 /* ---- SAID_IN ---- */
 
 static void make_said_in(tflite_op *op, const tflite_step *step) {
+    size_t n;
+    if (op->infers && (size_t)step->a < op->input_count && op->inputs[step->a] != IR_NONE) {
+        int64_t *list = tflite_op_constant(op, step->a, &n);
+        if (list && tflite_op_solve(op, list, n)) {
+            ir_attr_ints(op->r->m, op->node, step->name, list, n);
+        }
+    }
     op->dropped |= (uint32_t)1 << step->a;
 }
 

@@ -320,3 +320,33 @@ static void put_multiplier(tflite_out *out, const tflite_step *step) {
 }
 
 const tflite_step_kind tflite_step_multiplier = {"MULTIPLIER", make_multiplier, put_multiplier};
+
+/* ---- SAID ---- */
+
+/* Where an input says it, that counts. */
+static void make_said(tflite_op *op, const tflite_step *step) {
+    if (!op->infers || !op->options.at || ir_attr_find(op->node, step->name)) {
+        return;
+    }
+    wire_vector v = tflite_list(&op->r->fb, op->options_path, &op->options, (tflite_field)step->a);
+    if (v.n > IR_MAX_RANK) {
+        tflite_op_option_error(op, step->a, "%llu extents: at most %u are read", (unsigned long long)v.n, IR_MAX_RANK);
+        return;
+    }
+    int64_t list[IR_MAX_RANK];
+    for (uint64_t i = 0; i < v.n; i++) {
+        list[i] = wire_fb_i32_at(&op->r->fb, &v, i);
+    }
+    if (v.present && tflite_op_solve(op, list, (size_t)v.n)) {
+        ir_attr_ints(op->r->m, op->node, step->name, list, (size_t)v.n);
+    }
+}
+
+static void put_said(tflite_out *out, const tflite_step *step) {
+    const ir_attr *a = tflite_out_attr(out, step->name, IR_INTS);
+    if (a) {
+        tflite_out_ints(out, step->a, a->v.ints, a->n);
+    }
+}
+
+const tflite_step_kind tflite_step_said = {"SAID", make_said, put_said};

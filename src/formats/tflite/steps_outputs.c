@@ -11,6 +11,9 @@
 /* ---- OUT_SHAPE ---- */
 
 static void make_out_shape(tflite_op *op, const tflite_step *step) {
+    if (op->infers) {
+        return; /* a later step of the row makes it */
+    }
     const ir_shape *s = &tflite_op_output(op, 0)->shape;
     ir_attr_ints(op->r->m, op->node, step->name, s->dim, s->rank);
 }
@@ -30,7 +33,7 @@ const tflite_step_kind tflite_step_out_shape = {"OUT_SHAPE", make_out_shape, put
 
 static void make_out_extents(tflite_op *op, const tflite_step *step) {
     const ir_attr *axis = ir_attr_find(op->node, "axis");
-    if (!axis) {
+    if (!axis || op->infers) {
         return;
     }
     int64_t *sizes = BASE_NEWS(op->r->arena, int64_t, op->output_count);
@@ -86,7 +89,26 @@ static void put_even(tflite_out *out, const tflite_step *step) {
     }
 }
 
-const tflite_step_kind tflite_step_even = {"EVEN", NULL, put_even};
+static void make_even(tflite_op *op, const tflite_step *step) {
+    const ir_attr *axis = ir_attr_find(op->node, "axis");
+    if (!op->infers || !axis) {
+        return;
+    }
+    /* The inputs that are left: SPLIT drops the axis, its first. */
+    const ir_shape *x = &tflite_op_input(op, op->dropped & 1 ? 1 : 0)->shape;
+    const int64_t whole = x->dim[axis->v.i], n = (int64_t)op->output_count;
+    if (whole % n) {
+        tflite_op_error(op, "an extent of %lld does not split into %lld equal ones", (long long)whole, (long long)n);
+        return;
+    }
+    int64_t *sizes = BASE_NEWS(op->r->arena, int64_t, op->output_count);
+    for (size_t i = 0; i < op->output_count; i++) {
+        sizes[i] = whole / n;
+    }
+    ir_attr_ints(op->r->m, op->node, step->name, sizes, op->output_count);
+}
+
+const tflite_step_kind tflite_step_even = {"EVEN", make_even, put_even};
 
 /* ---- TYPE_OUT, TYPE_IN ---- */
 
@@ -133,7 +155,27 @@ static bool ones(const ir_shape *longer, const ir_shape *shorter, int64_t axes[I
 }
 
 static void make_ones_in(tflite_op *op, const tflite_step *step) {
+    const ir_shape *x = &tflite_op_input(op, 0)->shape;
+    size_t n;
+    int64_t *list = op->infers ? tflite_op_constant(op, step->a, &n) : NULL;
     op->dropped |= (uint32_t)1 << step->a;
+    if (!list) {
+        return;
+    }
+    int64_t axis = n == 1 ? tflite_op_axis(op, list[0], x->rank + 1) : -1;
+    if (n != 1 || x->rank == IR_MAX_RANK) {
+        tflite_op_error(op,
+                        "input %d has %zu elements and input 0 the rank %lu: one axis is put in, and at most %u stay",
+                        step->a, n, (unsigned long)x->rank, IR_MAX_RANK);
+    }
+    if (wire_fb_failed(&op->r->fb)) {
+        return;
+    }
+    ir_shape shape = {.rank = x->rank + 1};
+    for (uint32_t i = 0; i < shape.rank; i++) {
+        shape.dim[i] = i < axis ? x->dim[i] : i == axis ? 1 : x->dim[i - 1];
+    }
+    ir_attr_ints(op->r->m, op->node, step->name, shape.dim, shape.rank);
 }
 
 static void put_ones_in(tflite_out *out, const tflite_step *step) {
@@ -170,4 +212,33 @@ static void put_ones_out(tflite_out *out, const tflite_step *step) {
     }
 }
 
-const tflite_step_kind tflite_step_ones_out = {"ONES_OUT", NULL, put_ones_out};
+/* No axes: every one of extent 1. */
+static void make_ones_out(tflite_op *op, const tflite_step *step) {
+    if (!op->infers) {
+        return;
+    }
+    const ir_shape *x = &tflite_op_input(op, 0)->shape;
+    wire_vector list = tflite_list(&op->r->fb, op->options_path, &op->options, (tflite_field)step->a);
+    bool gone[IR_MAX_RANK] = {false};
+    for (uint64_t i = 0; i < list.n; i++) {
+        int64_t axis = tflite_op_axis(op, wire_fb_i32_at(&op->r->fb, &list, i), x->rank);
+        if (axis < 0) {
+            return;
+        }
+        if (x->dim[axis] != 1) {
+            tflite_op_error(op, "axis %lld has extent %lld: only extents of 1 can be left out", (long long)axis,
+                            (long long)x->dim[axis]);
+            return;
+        }
+        gone[axis] = true;
+    }
+    ir_shape shape = {0};
+    for (uint32_t i = 0; i < x->rank; i++) {
+        if (!(list.n ? gone[i] : x->dim[i] == 1)) {
+            shape.dim[shape.rank++] = x->dim[i];
+        }
+    }
+    ir_attr_ints(op->r->m, op->node, step->name, shape.dim, shape.rank);
+}
+
+const tflite_step_kind tflite_step_ones_out = {"ONES_OUT", make_ones_out, put_ones_out};

@@ -15,7 +15,20 @@ typedef struct source {
     ir_tensor *t;
 } source;
 
-/* An unfinished shape is a fault only if an operator uses the tensor: converters leave such intermediates behind. */
+/* What the file leaves open: -1 in the signature, or (in files of old converters) in the shape itself; a rank of 0 that
+ * is not said to be one may be a rank that nobody knew. */
+static void read_openness(source *s, const wire_vector *dims) {
+    wire_fb *fb = &s->r->fb;
+    uint32_t index = s->t->source;
+    wire_vector signature = tflite_list(fb, s->path, &s->table, TFLITE_Tensor_shape_signature);
+    for (uint32_t i = 0; i < IR_MAX_RANK && i < signature.n && signature.n == dims->n; i++) {
+        s->r->open[index] |= (uint32_t)(wire_fb_i32_at(fb, &signature, i) < 0) << i;
+    }
+    s->r->unsettled[index] =
+        s->r->open[index] || (!dims->n && !tflite_int(fb, s->path, &s->table, TFLITE_Tensor_has_rank));
+}
+
+/* An unfinished shape is a fault only if nothing resolves it: converters leave such intermediates behind. */
 static bool read_shape(source *s) {
     wire_fb *fb = &s->r->fb;
     wire_vector dims = tflite_list(fb, s->path, &s->table, TFLITE_Tensor_shape);
@@ -26,13 +39,19 @@ static bool read_shape(source *s) {
         s->t->type = BASE_NONE;
         return false;
     }
+    read_openness(s, &dims);
     ir_shape shape = {.rank = (uint32_t)dims.n};
     for (uint32_t i = 0; i < shape.rank; i++) {
         shape.dim[i] = wire_fb_i32_at(fb, &dims, i);
         if (shape.dim[i] < 0) {
             s->r->bad_shape[s->t->source] = dims.at + 4 * (uint64_t)i;
-            return false;
+            s->r->open[s->t->source] |= (uint32_t)1 << i;
+            s->r->unsettled[s->t->source] = true;
         }
+    }
+    if (s->r->bad_shape[s->t->source]) {
+        s->t->shape = shape;
+        return !wire_fb_failed(fb);
     }
     uint64_t elements;
     if (!ir_shape_elements(&shape, &elements)) {
@@ -207,7 +226,9 @@ static void read_tensor(tflite_reader *r, const wire_path *path, const wire_tabl
     if (!read_type(&s) || !read_shape(&s)) {
         return;
     }
-    read_constant(&s);
+    if (!r->bad_shape[index]) {
+        read_constant(&s);
+    }
     read_quantisation(&s);
 }
 
@@ -215,6 +236,10 @@ void tflite_read_tensors(tflite_reader *r, const wire_path *outer, const wire_ta
     wire_vector tensors = tflite_list(&r->fb, outer, subgraph, TFLITE_SubGraph_tensors);
     r->bad_shape = BASE_NEWS(r->arena, uint64_t, tensors.n + 1);
     r->is_variable = BASE_NEWS(r->arena, bool, tensors.n + 1);
+    r->open = BASE_NEWS(r->arena, uint32_t, tensors.n + 1);
+    r->unsettled = BASE_NEWS(r->arena, bool, tensors.n + 1);
+    r->changed = BASE_NEWS(r->arena, bool, tensors.n + 1);
+    r->derived = BASE_NEWS(r->arena, bool, tensors.n + 1);
     for (uint64_t i = 0; i < tensors.n && !wire_fb_failed(&r->fb); i++) {
         wire_path path = {.outer = outer, .name = "tensor", .index = (int64_t)i};
         wire_table table = wire_fb_table_at(&r->fb, &path, &tensors, i);

@@ -19,6 +19,7 @@ static bool recognise(const uint8_t *bytes, size_t n) {
 
 void tflite_unsupported(tflite_reader *r, const wire_path *path, uint64_t byte, const char *what, const char *remedy) {
     bool is_new;
+    r->notes++;
     uint64_t *index = base_map_put(r->group_of, what, strlen(what), &is_new);
     if (is_new) {
         *index = r->groups.n;
@@ -91,12 +92,6 @@ uint32_t *tflite_read_indices(tflite_reader *r, const wire_path *path, const wir
             break;
         }
         list[i] = absent ? IR_NONE : (uint32_t)index;
-        if (!absent && r->bad_shape[index]) {
-            wire_path tensor = {.outer = path, .name = "tensor", .index = index, .note = r->g->tensors.at[index].name};
-            tensor.quoted = true;
-            wire_fb_error(&r->fb, &tensor, r->bad_shape[index], "an extent of its shape is negative");
-            break;
-        }
     }
     *n = wire_fb_failed(&r->fb) ? 0 : v.n;
     return list;
@@ -166,6 +161,16 @@ static void read_states_at_end(tflite_reader *r) {
     }
 }
 
+/* Nothing uses what still has no shape. */
+static void drop_unfinished(tflite_reader *r) {
+    for (size_t i = 0; i < r->g->tensors.n; i++) {
+        if (r->bad_shape[i]) {
+            r->g->tensors.at[i].shape = (ir_shape){0};
+            r->g->tensors.at[i].quant = (ir_quant){0};
+        }
+    }
+}
+
 static void read_subgraph(tflite_reader *r, const wire_path *path, const wire_table *subgraph) {
     base_bytes name = tflite_bytes(&r->fb, path, subgraph, TFLITE_SubGraph_name);
     r->g = ir_graph_add(r->m, name.at ? base_strndup(r->arena, (const char *)name.at, name.size) : "");
@@ -181,12 +186,19 @@ static void read_subgraph(tflite_reader *r, const wire_path *path, const wire_ta
             *(k ? BASE_PUSH(r->arena, &r->g->outputs) : BASE_PUSH(r->arena, &r->g->inputs)) = indices[i];
         }
     }
+    if (!wire_fb_failed(&r->fb)) {
+        tflite_set_inputs(r, path);
+    }
     if (wire_fb_failed(&r->fb)) {
         return;
     }
     make_states(r);
     tflite_read_operators(r, path, subgraph);
+    for (size_t i = 0; i < r->g->outputs.n && !wire_fb_failed(&r->fb) && !r->groups.n && !r->keep_unsupported; i++) {
+        (void)tflite_is_settled(r, path, r->g->outputs.at[i]);
+    }
     if (!wire_fb_failed(&r->fb)) {
+        drop_unfinished(r);
         read_states_at_end(r);
         settle_empty_constants(r);
     }
@@ -238,7 +250,10 @@ static void read_model(tflite_reader *r) {
 static base_status read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
                         ir_model **out, base_diags *d) {
     tflite_reader r = {.arena = arena, .file = formats_base_name(file), .bytes = bytes, .d = d};
-    r.keep_unsupported = options && options->keep_unsupported;
+    if (options) {
+        r.keep_unsupported = options->keep_unsupported;
+        r.shapes = options->shapes;
+    }
     r.m = ir_model_new(arena, "tflite", r.file);
     r.group_of = base_map_new(arena);
     *out = NULL;
@@ -246,7 +261,7 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
     read_model(&r);
     bool failed = wire_fb_failed(&r.fb);
     if (report_unsupported(&r) || failed || ir_verify(r.m, d)) {
-        return BASE_REFUSED;
+        return r.usage ? BASE_USAGE : BASE_REFUSED;
     }
     *out = r.m;
     return BASE_OK;

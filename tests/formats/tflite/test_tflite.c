@@ -421,7 +421,7 @@ static void broken_tensors(void **state) {
            "2147483647x2147483647 are too many elements");
     build();
     flat_put(&t.f, t.at.shape[0] + 8, (uint32_t)-3, 4);
-    refuse("subgraph[0]/tensor[0] \"x\"", t.at.shape[0] + 8, "negative");
+    refuse("subgraph[0]/tensor[0] \"x\"", t.at.shape[0] + 8, "must be said: --shape x=");
 }
 
 static void broken_quantisation(void **state) {

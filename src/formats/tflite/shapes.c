@@ -1,0 +1,169 @@
+/* shapes.c - shapes that the file leaves open: what the caller says of the inputs, and what follows from it.
+ *
+ * Takes an operator's node whose inputs have their shapes. Gives its outputs' shapes by its definition, and contents to
+ * integers that follow from shapes, so that chains from SHAPE to RESHAPE end in constants. What the file records for such
+ * a tensor is one possible shape, and not used. Knows no operator.
+ */
+#include "formats/tflite/reader.h"
+
+#include <string.h>
+
+enum { MOST_FOLDED = 1024 }; /* elements of a tensor that is computed here: shapes are shorter */
+
+/* ---- the inputs ---- */
+
+static char *input_name(tflite_reader *r, size_t i) {
+    const char *name = r->g->tensors.at[r->g->inputs.at[i]].name;
+    return *name ? base_printable(r->arena, name, strlen(name), 60) : base_printf(r->arena, "%zu", i);
+}
+
+/* What is open beyond a batch of 1 is worth a word: nobody can have meant it to stay 1. */
+static void note_open(tflite_reader *r, size_t i) {
+    const ir_tensor *t = &r->g->tensors.at[r->g->inputs.at[i]];
+    const uint32_t open = r->open[r->g->inputs.at[i]];
+    if (open > 1 || (open == 1 && t->shape.rank == 1)) {
+        base_place place = {.file = r->file};
+        base_note(r->d, &place,
+                  "input %zu \"%s\" has extents that the file leaves open; as recorded it is %s: --shape %s=... gives "
+                  "others",
+                  i, input_name(r, i), ir_shape_print(r->arena, &t->shape), input_name(r, i));
+    }
+}
+
+static void refuse_open(tflite_reader *r, const wire_path *path, size_t i) {
+    const uint32_t index = r->g->inputs.at[i];
+    const ir_shape *s = &r->g->tensors.at[index].shape;
+    base_text shape = {.arena = r->arena};
+    for (uint32_t k = 0; k < s->rank; k++) {
+        base_put(&shape, s->dim[k] < 0 ? "%s?" : "%s%lld", k ? "x" : "", (long long)s->dim[k]);
+    }
+    wire_path tensor = {.outer = path, .name = "tensor", .index = index, .note = r->g->tensors.at[index].name};
+    tensor.quoted = true;
+    wire_fb_error(&r->fb, &tensor, r->bad_shape[index],
+                  "input %zu is %s, and what stands for ? must be said: --shape %s=...", i, shape.at, input_name(r, i));
+}
+
+void tflite_set_inputs(tflite_reader *r, const wire_path *path) {
+    base_status status = formats_set_shapes(r->arena, r->g, &r->shapes, r->open, r->changed, r->d);
+    if (status != BASE_OK) {
+        r->usage = status == BASE_USAGE;
+        r->fb.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < r->g->inputs.n && !wire_fb_failed(&r->fb); i++) {
+        const uint32_t index = r->g->inputs.at[i];
+        bool known = true;
+        for (uint32_t k = 0; k < r->g->tensors.at[index].shape.rank; k++) {
+            known = known && r->g->tensors.at[index].shape.dim[k] >= 0;
+        }
+        if (!known) {
+            refuse_open(r, path, i);
+            return;
+        }
+        if (r->changed[index] && r->g->tensors.at[index].data) {
+            wire_fb_error(&r->fb, path, 0, "input %zu has contents in the file, and keeps its shape", i);
+            return;
+        }
+        r->bad_shape[index] = 0;
+        note_open(r, i);
+    }
+}
+
+/* ---- operators ---- */
+
+bool tflite_is_open(const tflite_reader *r, const uint32_t *inputs, size_t input_count, const uint32_t *outputs,
+                    size_t output_count) {
+    for (size_t i = 0; i < input_count; i++) {
+        if (inputs[i] != IR_NONE && r->changed[inputs[i]]) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < output_count; i++) {
+        if (r->unsettled[outputs[i]]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tflite_is_settled(tflite_reader *r, const wire_path *path, uint32_t tensor) {
+    if (!r->bad_shape[tensor]) {
+        return true;
+    }
+    wire_path place = {.outer = path, .name = "tensor", .index = tensor, .note = r->g->tensors.at[tensor].name};
+    place.quoted = true;
+    wire_fb_error(&r->fb, &place, r->bad_shape[tensor],
+                  "the file leaves its shape open, and it is known from no operator before it");
+    return false;
+}
+
+void tflite_set_shape(tflite_reader *r, uint32_t tensor, const ir_shape *shape) {
+    ir_tensor *t = &r->g->tensors.at[tensor];
+    r->changed[tensor] = r->changed[tensor] || !ir_shape_same(&t->shape, shape);
+    r->bad_shape[tensor] = 0;
+    t->shape = *shape;
+}
+
+static ops_registry *definitions(tflite_reader *r) {
+    r->ops = r->ops ? r->ops : ops_registry_new(r->arena);
+    return r->ops;
+}
+
+void tflite_infer(tflite_reader *r, const wire_path *path, const ir_node *node, bool recorded) {
+    ir_shape *shapes = BASE_NEWS(r->arena, ir_shape, node->output_count + 1);
+    base_diags ignored = {.arena = r->arena};
+    if (!ops_has(definitions(r), node->op)) {
+        if (!recorded) {
+            tflite_unsupported(r, path, node->byte, base_printf(r->arena, "operator %s", node->source_name),
+                               TFLITE_REMEDY_OPERATOR);
+        }
+        return;
+    }
+    base_status status =
+        ops_output_shapes(r->arena, r->ops, r->m, r->g, node, NULL, shapes, recorded ? &ignored : r->d);
+    if (status != BASE_OK && recorded) {
+        return; /* whatever takes the operator will say why not */
+    }
+    if (status != BASE_OK) {
+        if (r->shapes.shape_count || r->shapes.dim_count || r->shapes.batch) {
+            base_note(r->d, NULL,
+                      "the model does not take the extents that were asked for; without --shape, --dim and "
+                      "--batch its own are used");
+        }
+        r->fb.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < node->output_count; i++) {
+        const ir_tensor *t = &r->g->tensors.at[node->outputs[i]];
+        if (t->data == NULL && t->state == IR_NONE) {
+            tflite_set_shape(r, node->outputs[i], &shapes[i]);
+        }
+    }
+}
+
+/* ---- integers that follow from shapes ---- */
+
+void tflite_fold(tflite_reader *r) {
+    const ir_node *n = &r->g->nodes.at[r->g->nodes.n - 1];
+    bool derived = false;
+    for (size_t i = 0; i < n->input_count; i++) {
+        if (n->inputs[i] != IR_NONE && !r->g->tensors.at[n->inputs[i]].data) {
+            return;
+        }
+        derived = derived || (n->inputs[i] != IR_NONE && r->derived[n->inputs[i]]);
+    }
+    for (size_t i = 0; i < n->output_count; i++) {
+        const ir_tensor *t = &r->g->tensors.at[n->outputs[i]];
+        uint64_t elements;
+        if (t->data || t->state != IR_NONE || !ir_shape_elements(&t->shape, &elements) || elements > MOST_FOLDED ||
+            t->quant.n || r->bad_shape[n->outputs[i]]) {
+            return;
+        }
+    }
+    if (derived && ops_evaluate(r->arena, definitions(r), r->m, r->g, n, NULL)) {
+        for (size_t i = 0; i < n->output_count; i++) {
+            r->derived[n->outputs[i]] = true;
+        }
+        r->g->nodes.at[--r->g->nodes.n] = (ir_node){0}; /* what grows there again must be as new */
+    }
+}

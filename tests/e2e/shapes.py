@@ -1,0 +1,120 @@
+# ctest: name=e2e.shapes, timeout=600
+"""Extents that the file leaves open: --shape, --dim, --batch; what follows from them in both providers; what does not fit, refused."""
+import json
+import os
+import pathlib
+import shutil
+import struct
+import tempfile
+
+import made
+from made import Table, Vector
+from support import burin
+
+os.chdir(tempfile.mkdtemp())
+
+
+def model(name, tensors, operators, inputs, outputs):
+    pathlib.Path(f"{name}.tflite").write_bytes(made.tflite(tensors, [(*op, None, None)[:5] for op in operators], inputs, outputs))
+
+
+def shapes(name, *options):
+    """(shapes of all inputs, shapes of all outputs) as inspect says them."""
+    lines = burin("inspect", f"{name}.tflite", *options).stdout.splitlines()
+    return [[line.split()[3] for line in lines if line.startswith(what)] for what in ("input ", "output ")]
+
+
+def run(name, numbers, *options):
+    """The outputs for f32 inputs, the same from both providers."""
+    files = []
+    for k, values in enumerate(numbers):
+        pathlib.Path(f"in{k}.bin").write_bytes(struct.pack(f"<{len(values)}f", *values))
+        files += ["--input", f"in{k}.bin"]
+    got = []
+    for provider in ("reference", "host"):
+        shutil.rmtree("out", ignore_errors=True)
+        burin("run", f"{name}.tflite", *files, *options, "--provider", provider, "--output-dir", "out", "--output-format", "raw")
+        got.append([list(struct.unpack(f"<{p.stat().st_size // 4}f", p.read_bytes())) for p in sorted(pathlib.Path("out").iterdir())])
+    assert got[0] == got[1], got
+    return got[0]
+
+
+def refused(*words, status, says):
+    done = burin(*words, status=status)
+    for part in says:
+        assert part in done.stderr, (words, part, done.stderr)
+    return done.stderr
+
+
+# ---- a layer: the batch ----
+dense = made.dense()
+pathlib.Path("dense.tflite").write_bytes(dense)
+assert shapes("dense", "--batch", "3") == [["3x4"], ["3x3"]]
+ROWS = [[1, 2, 3, 4], [-5, 6, 0, 1], [100, -100, 7, 0]]
+pathlib.Path("rows.bin").write_bytes(b"".join(struct.pack("4b", *row) for row in ROWS))
+for provider in ("reference", "host"):
+    burin("run", "dense.tflite", "--batch", "3", "--input", "rows.bin", "--provider", provider, "--output-dir", provider)
+    assert made.read_npy(pathlib.Path(provider, "output_0.npy").read_bytes()) == (
+        "|i1", (3, 3), b"".join(struct.pack("3b", *made.dense_expected(row)) for row in ROWS))
+burin("compile", "dense.tflite", "--batch", "3", "-o", "dense_c")  # and its check
+assert json.loads(burin("plan", "dense.tflite", "--dim=x.0=3", "--json").stdout)["tensors"][0]["shape"] == [3, 4]
+golden = pathlib.Path("golden")
+golden.mkdir()
+(golden / "input_0.bin").write_bytes(pathlib.Path("rows.bin").read_bytes())
+(golden / "output_0.npy").write_bytes(pathlib.Path("host", "output_0.npy").read_bytes())
+burin("verify", "dense.tflite", golden, "--batch", "3")
+refused("verify", "dense.tflite", golden, status=1, says=["[3,3]", "[1,3]"])
+
+# ---- x as rows, by SHAPE, STRIDED_SLICE, PACK and RESHAPE: constants without and with options ----
+model("chain", [("x", "f32", [1, 2, 3], {"signature": [-1, 2, 3]}), ("s", "i32", [3], {}), ("0", "i32", [1], {"data": [0]}),
+                ("1", "i32", [1], {"data": [1]}), ("n", "i32", [], {}), ("6", "i32", [], {"data": [6]}), ("p", "i32", [2], {}),
+                ("y", "f32", [1, 6], {"signature": [-1, 6]})],
+      [("SHAPE", [0], [1]), ("STRIDED_SLICE", [1, 2, 3, 3], [4], Table(_4=("i", 1))), ("PACK", [4, 5], [6], Table(_0=("i", 2))),
+       ("RESHAPE", [0, 6], [7])], [0], [7])
+assert shapes("chain") == [["1x2x3"], ["1x6"]] and shapes("chain", "--batch", "5") == [["5x2x3"], ["5x6"]]
+assert [op["op"] for op in json.loads(burin("inspect", "chain.tflite", "--json").stdout)["operators"]] == ["reshape"]
+assert run("chain", [list(range(12))], "--batch", "2") == [list(map(float, range(12)))]
+refused("inspect", "chain.tflite", "--shape", "2x3x3", status=1,  # 6 a row is in the file
+        says=["subgraph[0]/operator[3] RESHAPE", "different numbers of elements", "does not take the extents that were asked for"])
+
+# ---- shapes that are recorded as scalars, since nobody knew them: what each operator says is used ----
+model("unranked", [("x", "f32", [1, 1, 4], {}), ("sq", "f32", [], {}), ("-1", "i32", [], {"data": [-1]}), ("ex", "f32", [], {}),
+                   ("1", "i32", [], {"data": [1]}), ("a", "f32", [], {}), ("b", "f32", [], {}), ("shape", "i32", [2], {"data": [-1, 2]}),
+                   ("y", "f32", [], {}), ("sizes", "i32", [2], {"data": [1, -1]}), ("c", "f32", [], {}), ("d", "f32", [], {})],
+      [("SQUEEZE", [0], [1], Table(_0=Vector([1], "i"))), ("EXPAND_DIMS", [1, 2], [3]), ("SPLIT", [4, 3], [5, 6], Table(_0=("i", 2))),
+       ("RESHAPE", [3, 7], [8]), ("SPLIT_V", [3, 9, 4], [10, 11], Table(_0=("i", 2)))], [0], [3, 5, 6, 8, 10, 11])
+assert shapes("unranked") == [["1x1x4"], ["1x4x1", "1x2x1", "1x2x1", "2x2", "1x1x1", "1x3x1"]]
+assert shapes("unranked", "--shape", "x=3x1x6") == [["3x1x6"], ["3x6x1", "3x3x1", "3x3x1", "9x2", "3x1x1", "3x5x1"]]
+X = list(map(float, range(8)))
+assert run("unranked", [X], "--batch", "2") == [X, [0, 1, 4, 5], [2, 3, 6, 7], X, [0, 4], [1, 2, 3, 5, 6, 7]]
+refused("inspect", "unranked.tflite", "--shape", "1x1x5", status=1, says=["operator[2] SPLIT", "an extent of 5 does not split into 2"])
+refused("inspect", "unranked.tflite", "--shape", "1x2x4", status=1, says=["operator[0] SQUEEZE", "axis 1 has extent 2"])
+
+# ---- extents that the file states nowhere ----
+model("open", [("left", "f32", [-1, 2], {}), ("right", "f32", [1, 2], {"signature": [1, -1]}), ("sum", "f32", [-1, 2], {})],
+      [("ADD", [0, 1], [2], Table(_0=("b", 0)))], [0, 1], [2])
+refused("inspect", "open.tflite", status=1, says=["input 0 is ?x2", "--shape left="])
+done = burin("inspect", "open.tflite", "--dim", "left.0=3")
+assert 'note: input 1 "right" has extents that the file leaves open; as recorded it is 1x2: --shape right=' in done.stderr
+assert done.stderr.count("note:") == 1 and burin("compile", "open.tflite", "--dim", "0.0=3", "--dim", "1.1=2", "-o", "c").stderr == ""
+assert run("open", [[1, 2, 3, 4, 5, 6], [10, 20]], "--batch", "3") == [[11, 22, 13, 24, 15, 26]]
+assert shapes("open", "--dim", "left.0=7", "--dim", "right.0=7") == [["7x2", "7x2"], ["7x2"]]
+assert shapes("open", "--shape", "left=scalar", "--shape", "1=4") == [["scalar", "4"], ["4"]]
+refused("inspect", "open.tflite", "--shape", "left=2x2", "--shape", "right=3x2", status=1, says=["operator[0] ADD", "cannot be broadcast"])
+
+# ---- options that do not fit ----
+for words, says in [(["--shape", "lift=2x2"], ['no input "lift"', 'did you mean "left"?']), (["--shape", "left=2x"], ['"2x" is no shape']),
+                    (["--shape", "left=2x0"], ['"2x0" is no shape']), (["--shape", "2x2"], ["the model has 2 inputs", "NAME=2x2"]),
+                    (["--shape", "left=1x1x1x1x1x1x1x1x1"], ["at most 8"]), (["--shape", "left=2147483647x2147483647"], ["too many elements"]),
+                    (["--shape", "left=2x2", "--shape", "0=2x2"], ["input 0 is given twice"]), (["--shape", "2=1"], ['no input "2"']),
+                    (["--shape", "left=2x2", "--dim", "left.0=2"], ["the extent is given twice"]),
+                    (["--dim", "left.0=2", "--dim", "0.0=2"], ["the extent is given twice"]), (["--dim", "left=2"], ["NAME.AXIS=N"]),
+                    (["--dim", "left.2=2"], ["input 0 has 2 extents"]), (["--dim", "left.0=0"], ["N from 1"]),
+                    (["--batch", "0"], ['"0" is not a number from 1']), (["--batch", "2", "--batch", "2"], ["given twice"])]:
+    refused("inspect", "open.tflite", *words, status=2, says=says)
+refused("inspect", "unranked.tflite", "--shape", "x=1x1x4", "--batch", "2", status=2, says=["batch: no input"])  # the shape wins
+model("fixed", [("x", "f32", [2, 2], {}), ("y", "f32", [2, 2], {})], [("RELU", [0], [1])], [0], [1])
+refused("inspect", "fixed.tflite", "--batch", "3", status=2, says=["has a first extent that is open or 1"])
+assert shapes("fixed", "--dim", "x.0=3") == [["3x2"], ["3x2"]]
+pathlib.Path("sum.ir").write_text(made.SUM)
+refused("inspect", "sum.ir", "--batch", "3", status=2, says=["the text form states every extent itself"])

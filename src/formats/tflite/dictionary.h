@@ -50,7 +50,8 @@ struct tflite_op {
     size_t mid_count; /* intermediates */
     uint32_t *mids;
     ir_node *node;
-    bool infers; /* the recorded shapes of its outputs may be wrong: attributes follow from its inputs */
+    bool recorded; /* of the recorded shapes of its inputs and outputs none is known to be wrong or missing */
+    bool infers;   /* the recorded shapes of its outputs may be wrong: attributes follow from its inputs */
 };
 
 /* ---- writing ---- */
@@ -91,7 +92,7 @@ struct tflite_out {
     BASE_VEC(tflite_value) values;
     BASE_VEC(tflite_made) made;
     BASE_VEC(tflite_mid) mids; /* the operator's intermediates */
-    size_t states;             /* so many of the node's last outputs are states, which TFLite's operator does not list */
+    size_t states;   /* so many of the node's last outputs are states, which TFLite's operator does not list */
     const char *why; /* the row cannot say the node: the reason; NULL: so far it can */
 };
 

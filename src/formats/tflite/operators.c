@@ -147,7 +147,7 @@ static void recorded_attributes(tflite_op *op) {
             wire_fb_failed(&op->r->fb) || ir_attr_find(op->node, step->name)) {
             continue;
         }
-        if (!is_recorded(op)) {
+        if (!op->recorded) {
             tflite_op_error(op, "the shape of its output is stated nowhere else, and the file leaves it open");
             return;
         }
@@ -176,7 +176,7 @@ static void make_node(tflite_op *op, uint32_t id) {
         return; /* it lacks attributes */
     }
     if (op->infers) {
-        tflite_infer(r, op->path, op->node, is_recorded(op));
+        tflite_infer(r, op->path, op->node, op->recorded);
     }
     if (!wire_fb_failed(&r->fb)) {
         tflite_fold(r);
@@ -232,8 +232,9 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     }
     const bool settled = inputs_are_settled(&op);
     /* Behind what is not supported shapes may depend on it: for a look at the model, those that are recorded will do. */
+    op.recorded = is_recorded(&op);
     op.infers = tflite_is_open(r, op.inputs, op.input_count, op.outputs, op.output_count) &&
-                !(r->keep_unsupported && is_recorded(&op));
+                !(r->keep_unsupported && op.recorded);
     if (settled && code == TFLITE_OP_SHAPE) {
         fold_shape(&op);
     } else if ((!word || !settled) && r->keep_unsupported) {

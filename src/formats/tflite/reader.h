@@ -32,7 +32,8 @@ typedef struct tflite_reader {
     size_t notes;        /* how often something was noted in them */
     uint64_t *bad_shape; /* of each tensor: 0, or the byte of a shape with an extent below 0 that is not inferred yet */
     ops_registry *ops;   /* that shapes are inferred with; NULL before the first is */
-    /* of each tensor: */
+    /* of each tensor of the file; steps may add others behind them: */
+    size_t tensor_count;
     uint32_t *open;    /* bit k: the file leaves extent k open, what it records is one possible */
     bool *unsettled;   /* what the file records may be a placeholder */
     bool *changed;     /* its shape is not the recorded one */

@@ -99,8 +99,10 @@ bool tflite_is_settled(tflite_reader *r, const wire_path *path, uint32_t tensor)
 
 void tflite_set_shape(tflite_reader *r, uint32_t tensor, const ir_shape *shape) {
     ir_tensor *t = &r->g->tensors.at[tensor];
-    r->changed[tensor] = r->changed[tensor] || !ir_shape_same(&t->shape, shape);
-    r->bad_shape[tensor] = 0;
+    if (tensor < r->tensor_count) {
+        r->changed[tensor] = r->changed[tensor] || !ir_shape_same(&t->shape, shape);
+        r->bad_shape[tensor] = 0;
+    }
     t->shape = *shape;
 }
 
@@ -147,16 +149,17 @@ void tflite_fold(tflite_reader *r) {
     const ir_node *n = &r->g->nodes.at[r->g->nodes.n - 1];
     bool derived = false;
     for (size_t i = 0; i < n->input_count; i++) {
-        if (n->inputs[i] != IR_NONE && !r->g->tensors.at[n->inputs[i]].data) {
+        const uint32_t input = n->inputs[i];
+        if (input != IR_NONE && !r->g->tensors.at[input].data) {
             return;
         }
-        derived = derived || (n->inputs[i] != IR_NONE && r->derived[n->inputs[i]]);
+        derived = derived || (input != IR_NONE && input < r->tensor_count && r->derived[input]);
     }
     for (size_t i = 0; i < n->output_count; i++) {
         const ir_tensor *t = &r->g->tensors.at[n->outputs[i]];
         uint64_t elements;
         if (t->data || t->state != IR_NONE || !ir_shape_elements(&t->shape, &elements) || elements > MOST_FOLDED ||
-            t->quant.n || r->bad_shape[n->outputs[i]]) {
+            t->quant.n || n->outputs[i] >= r->tensor_count || r->bad_shape[n->outputs[i]]) {
             return;
         }
     }

@@ -17,10 +17,10 @@ static void make_act(tflite_op *op, const tflite_step *step) {
     if (code < 0 || code >= ACT_CODES) {
         tflite_op_option_error(op, step->a, "there is no activation %lld", (long long)code);
     } else if (code >= step->b) {
-        tflite_unsupported(
-            op->r, op->path, op->table.at,
-            base_printf(op->r->arena, "operator %s with the fused activation %s", op->name, code == 4 ? "TANH" : "SIGN_BIT"),
-            "put the activation into an operator of its own");
+        tflite_unsupported(op->r, op->path, op->table.at,
+                           base_printf(op->r->arena, "operator %s with the fused activation %s", op->name,
+                                       code == 4 ? "TANH" : "SIGN_BIT"),
+                           "put the activation into an operator of its own");
     } else {
         ir_attr_text(op->r->m, op->node, step->name, acts[code]);
     }
@@ -164,6 +164,23 @@ static void same_pads(const window *w, int64_t pads[4]) {
     }
 }
 
+/* VALID pads nothing where the window fits. Where it does not, shapes are placeholders, and LiteRT refuses the model; TFLM
+ * computes all the same, outputs of the recorded extents: what its formula pads before, and as much behind as they
+ * need. */
+static void valid_pads(const window *w, const ir_shape *recorded, int64_t pads[4]) {
+    for (size_t i = 0; i < 2; i++) {
+        int64_t in = w->in[i], stride = w->strides->v.ints[i];
+        int64_t reach = (w->kernel[i] - 1) * (w->dilations ? w->dilations->v.ints[i] : 1) + 1;
+        int64_t total = ((in + stride - reach) / stride - 1) * stride + reach - in;
+        pads[i] = pads[2 + i] = 0;
+        if (recorded && recorded->rank == 4 && recorded->dim[1 + i] > 0 && in < reach) {
+            int64_t before = total > 0 ? total / 2 : 0, all = (recorded->dim[1 + i] - 1) * stride + reach - in;
+            pads[i] = before < all ? before : all;
+            pads[2 + i] = all - pads[i];
+        }
+    }
+}
+
 static void make_pads(tflite_op *op, const tflite_step *step) {
     int64_t pads[4] = {0};
     int64_t padding = tflite_op_option(op, step->a);
@@ -180,6 +197,8 @@ static void make_pads(tflite_op *op, const tflite_step *step) {
     }
     if (padding == SAME) {
         same_pads(&w, pads);
+    } else {
+        valid_pads(&w, op->infers && op->recorded ? &tflite_op_output(op, 0)->shape : NULL, pads);
     }
     ir_attr_ints(op->r->m, op->node, step->name, pads, 4);
 }
@@ -187,8 +206,7 @@ static void make_pads(tflite_op *op, const tflite_step *step) {
 /* Where nothing is padded, SAME and VALID have the same outputs. */
 static void put_pads(tflite_out *out, const tflite_step *step) {
     const ir_attr *a = tflite_out_attr(out, step->name, IR_INTS);
-    const int64_t none[4] = {0};
-    int64_t same[4];
+    int64_t same[4], valid[4];
     window w;
     size_t bad;
     const ir_tensor *weights = out->node->input_count > 1 ? tflite_out_input(out, 1) : NULL;
@@ -197,7 +215,8 @@ static void put_pads(tflite_out *out, const tflite_step *step) {
         return;
     }
     same_pads(&w, same);
-    if (!memcmp(a->v.ints, none, sizeof none)) {
+    valid_pads(&w, &tflite_out_output(out, 0)->shape, valid);
+    if (!memcmp(a->v.ints, valid, sizeof valid)) {
         tflite_out_int(out, step->a, VALID);
     } else if (!memcmp(a->v.ints, same, sizeof same)) {
         tflite_out_int(out, step->a, SAME);

@@ -107,8 +107,7 @@ static void put_intermediates(tflite_out *out, const tflite_step *step) {
     }
     const ir_attr *scale = tflite_out_attr(out, "hidden_scale", IR_FLOAT);
     const ir_attr *zero = tflite_out_attr(out, "hidden_zero", IR_INT);
-    const ir_attr *gates =
-        find(out, "gate_scales", IR_FLOATS) ? tflite_out_attr(out, "gate_scales", IR_FLOATS) : NULL;
+    const ir_attr *gates = find(out, "gate_scales", IR_FLOATS) ? tflite_out_attr(out, "gate_scales", IR_FLOATS) : NULL;
     if (!scale || !zero) {
         return;
     }
@@ -120,8 +119,7 @@ static void put_intermediates(tflite_out *out, const tflite_step *step) {
         *BASE_PUSH(out->arena, &out->mids) =
             (tflite_mid){gates ? BASE_I16 : BASE_F32, gates ? (float)gates->v.floats[i] : 0, 0};
     }
-    *BASE_PUSH(out->arena, &out->mids) =
-        (tflite_mid){tflite_out_input(out, 0)->type, (float)scale->v.f, zero->v.i};
+    *BASE_PUSH(out->arena, &out->mids) = (tflite_mid){tflite_out_input(out, 0)->type, (float)scale->v.f, zero->v.i};
 }
 
 const tflite_step_kind tflite_step_intermediates = {"INTERMEDIATES", make_intermediates, put_intermediates};

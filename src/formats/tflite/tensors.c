@@ -236,6 +236,7 @@ void tflite_read_tensors(tflite_reader *r, const wire_path *outer, const wire_ta
     wire_vector tensors = tflite_list(&r->fb, outer, subgraph, TFLITE_SubGraph_tensors);
     r->bad_shape = BASE_NEWS(r->arena, uint64_t, tensors.n + 1);
     r->is_variable = BASE_NEWS(r->arena, bool, tensors.n + 1);
+    r->tensor_count = tensors.n;
     r->open = BASE_NEWS(r->arena, uint32_t, tensors.n + 1);
     r->unsettled = BASE_NEWS(r->arena, bool, tensors.n + 1);
     r->changed = BASE_NEWS(r->arena, bool, tensors.n + 1);

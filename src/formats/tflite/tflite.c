@@ -163,7 +163,7 @@ static void read_states_at_end(tflite_reader *r) {
 
 /* Nothing uses what still has no shape. */
 static void drop_unfinished(tflite_reader *r) {
-    for (size_t i = 0; i < r->g->tensors.n; i++) {
+    for (size_t i = 0; i < r->tensor_count; i++) {
         if (r->bad_shape[i]) {
             r->g->tensors.at[i].shape = (ir_shape){0};
             r->g->tensors.at[i].quant = (ir_quant){0};

@@ -6,5 +6,6 @@
 #define BURIN_WIRE_H
 
 #include "wire/flatbuffers.h"
+#include "wire/flexbuffers.h"
 
 #endif

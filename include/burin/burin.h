@@ -133,9 +133,10 @@ typedef struct burin_compile_options {
     unsigned check_cases;   /* seeded inputs of the check */
     const char *compiler;   /* the host's C compiler for checks and the host provider; NULL: $CC, cc, gcc or clang */
     const char *dump_after; /* a pass after which the graph is kept as text (burin_dump_text); NULL: none; "all" */
+    unsigned max_trips;     /* rounds of one loop, after which a run ends with an error; 0: no bound */
 } burin_compile_options;
 #define BURIN_COMPILE_OPTIONS_INIT                                                                                     \
-    { sizeof(burin_compile_options), NULL, "generic", NULL, 1, "tflm", "folder", "inline", 0, true, 4, NULL, NULL }
+    { sizeof(burin_compile_options), NULL, "generic", NULL, 1, "tflm", "folder", "inline", 0, true, 4, NULL, NULL, 0 }
 /* Copies texts into the context. Equal means every field. Print: one "name: value" a line, in the order above. */
 BURIN_API burin_status burin_compile_options_copy(burin_context *context, const burin_compile_options *from,
                                                   burin_compile_options *to);
@@ -183,12 +184,20 @@ typedef struct burin_array {
  * bool r >= 0.5. */
 BURIN_API burin_status burin_generate_inputs(burin_context *context, const burin_model *model, uint32_t seed,
                                              burin_array *inputs);
+/* The same for several runs: those of the first, then of the next, the generator going on. */
+BURIN_API burin_status burin_generate_runs(burin_context *context, const burin_model *model, uint32_t seed, size_t runs,
+                                           burin_array *inputs);
 /* One inference. provider: "reference" (the evaluator) or "host" (the emitted C, built with the host's compiler).
  * inputs and outputs: one each, in graph order; types and element counts must be the model's. raw: the evaluator
  * without any simplification. */
 BURIN_API burin_status burin_run(burin_context *context, const burin_model *model, const char *provider,
                                  const burin_compile_options *options, bool raw, const burin_array *inputs,
                                  burin_array *outputs);
+/* Several inferences one after the other, the model's state kept from each to the next; it has its first contents before
+ * the first. inputs and outputs: those of the first run, then of the next. */
+BURIN_API burin_status burin_run_many(burin_context *context, const burin_model *model, const char *provider,
+                                      const burin_compile_options *options, bool raw, size_t runs,
+                                      const burin_array *inputs, burin_array *outputs);
 /* Compares two outputs: integers by bits, floats |a-b| <= absolute*max|b| + relative*|b|, NaN equal to NaN. WRONG: the
  * first that differs. */
 BURIN_API burin_status burin_compare(burin_context *context, const char *name, const burin_array *a,

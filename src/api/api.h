@@ -35,6 +35,7 @@ base_status api_copy(const burin_model *m, ir_model **out);
 typedef struct api_resolved {
     compile_options compile;
     const char *goals[1];
+    const char *compiler; /* of the host; NULL: found */
 } api_resolved;
 base_status api_resolve(burin_context *c, const burin_model *m, const burin_compile_options *o, api_resolved *out);
 

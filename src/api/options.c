@@ -143,7 +143,8 @@ static base_status check_prefix(burin_context *c, const char *prefix) {
 
 base_status api_resolve(burin_context *c, const burin_model *m, const burin_compile_options *given, api_resolved *out) {
     burin_compile_options o = complete(given);
-    *out = (api_resolved){.compile = {.opt_level = o.opt_level, .dump_after = o.dump_after, .dump = &c->dump}};
+    *out = (api_resolved){
+        .compile = {.opt_level = o.opt_level, .dump_after = o.dump_after, .dump = &c->dump, .max_trips = o.max_trips}};
     base_status status = find_device(c, o.device, &out->compile.device);
     if (status == BASE_OK) {
         status = find_target(c, o.target != NULL ? o.target : out->compile.device->target, &out->compile.target);
@@ -170,6 +171,7 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
     }
     if (status == BASE_OK) {
         out->compile.prefix = o.prefix != NULL ? o.prefix : compile_prefix(c->arena, m->file);
+        out->compiler = o.compiler;
         out->goals[0] = o.numerics;
         out->compile.goals = out->goals;
         out->compile.goal_count = 1;

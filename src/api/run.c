@@ -28,6 +28,7 @@ static base_value made_value(base_type type, double r) {
 typedef struct generate_call {
     const burin_model *m;
     uint32_t seed;
+    size_t runs;
     burin_array *inputs;
 } generate_call;
 
@@ -64,7 +65,8 @@ static base_status generate(burin_context *c, void *arguments) {
     if (status != BASE_OK) {
         return status;
     }
-    for (size_t i = 0; i < g->inputs.n; i++) {
+    for (size_t k = 0; k < call->runs * g->inputs.n; k++) {
+        const size_t i = k % g->inputs.n;
         const ir_tensor *t = &g->tensors.at[g->inputs.at[i]];
         void *data;
         uint64_t n = 0;
@@ -72,7 +74,7 @@ static base_status generate(burin_context *c, void *arguments) {
             return base_error(&c->diags, NULL, "input %zu \"%s\" is too large to be made: it may have 2^30 elements", i,
                               base_printable(c->arena, t->name, strlen(t->name), 60));
         }
-        call->inputs[i] = array_for(c, t, &data);
+        call->inputs[k] = array_for(c, t, &data);
         for (uint64_t e = 0; e < n; e++) {
             state = state * 1664525u + 1013904223u;
             base_store(t->type, data, e, made_value(t->type, (double)(state >> 8) / 16777216.0));
@@ -82,7 +84,12 @@ static base_status generate(burin_context *c, void *arguments) {
 }
 
 burin_status burin_generate_inputs(burin_context *c, const burin_model *m, uint32_t seed, burin_array *inputs) {
-    generate_call call = {m, seed, inputs};
+    return burin_generate_runs(c, m, seed, 1, inputs);
+}
+
+burin_status burin_generate_runs(burin_context *c, const burin_model *m, uint32_t seed, size_t runs,
+                                 burin_array *inputs) {
+    generate_call call = {m, seed, runs, inputs};
     return api_guarded(c, generate, &call);
 }
 
@@ -93,14 +100,17 @@ typedef struct run_call {
     const char *provider;
     const burin_compile_options *options;
     bool raw;
+    size_t runs;
     const burin_array *inputs;
     burin_array *outputs;
 } run_call;
 
 static base_status check_inputs(burin_context *c, const run_call *call) {
-    for (size_t i = 0; i < burin_input_count(call->m); i++) {
+    const size_t count = burin_input_count(call->m);
+    for (size_t k = 0; k < call->runs * count; k++) {
+        const size_t i = k % count;
         burin_tensor_info want = burin_input_info(call->m, i);
-        const burin_array *given = &call->inputs[i];
+        const burin_array *given = &call->inputs[k];
         if (given->type == NULL || strcmp(given->type, want.type) != 0) {
             return base_error(&c->diags, NULL, "input %zu \"%s\" is %s, given was %s", i,
                               base_printable(c->arena, want.name, strlen(want.name), 60), want.type,
@@ -117,20 +127,24 @@ static base_status check_inputs(burin_context *c, const run_call *call) {
 /* After the operators are known to be sound: what they refuse may say that it is larger than any memory. */
 static void make_outputs(burin_context *c, const run_call *call, void **outputs) {
     const ir_graph *g = &call->m->ir->graphs.at[0];
-    for (size_t i = 0; i < g->outputs.n; i++) {
-        call->outputs[i] = array_for(c, &g->tensors.at[g->outputs.at[i]], &outputs[i]);
+    for (size_t i = 0; i < call->runs * g->outputs.n; i++) {
+        call->outputs[i] = array_for(c, &g->tensors.at[g->outputs.at[i % g->outputs.n]], &outputs[i]);
     }
 }
 
 static base_status run_reference(burin_context *c, const run_call *call, const api_resolved *o,
                                  const void *const *inputs, void **outputs) {
-    check_reference *reference = NULL;
+    const ir_graph *g = &call->m->ir->graphs.at[0];
+    ops_session *session = NULL;
     ops_goal goal = {o->compile.goals, o->compile.goal_count};
+    const ops_session_options how = {.goal = &goal, .simplified = !call->raw, .max_trips = o->compile.max_trips};
     base_arena *scratch = base_arena_new(&c->memory);
-    base_status status = check_reference_new(scratch, c->ops, call->m->ir, &goal, !call->raw, &reference, &c->diags);
+    base_status status = ops_session_new(scratch, c->ops, call->m->ir, &how, &session, &c->diags);
     if (status == BASE_OK) {
         make_outputs(c, call, outputs);
-        status = check_reference_run(reference, scratch, inputs, outputs, &c->diags);
+    }
+    for (size_t r = 0; status == BASE_OK && r < call->runs; r++) {
+        status = ops_session_run(session, scratch, inputs + r * g->inputs.n, outputs + r * g->outputs.n, &c->diags);
     }
     base_arena_free(scratch);
     return status;
@@ -147,8 +161,7 @@ static base_status run_host(burin_context *c, const run_call *call, const api_re
     }
     if (status == BASE_OK) {
         make_outputs(c, call, outputs);
-        const char *compiler = call->options->size >= sizeof *call->options ? call->options->compiler : NULL;
-        status = check_run_emitted(scratch, plan, &o->compile, compiler, inputs, outputs, &c->diags);
+        status = check_run_emitted(scratch, plan, &o->compile, o->compiler, call->runs, inputs, outputs, &c->diags);
     }
     base_arena_free(scratch);
     return status;
@@ -169,9 +182,9 @@ static base_status run(burin_context *c, void *arguments) {
     if (status != BASE_OK) {
         return status;
     }
-    const void **inputs = BASE_NEWS(c->arena, const void *, g->inputs.n + 1);
-    void **outputs = BASE_NEWS(c->arena, void *, g->outputs.n + 1);
-    for (size_t i = 0; i < g->inputs.n; i++) {
+    const void **inputs = BASE_NEWS(c->arena, const void *, call->runs * g->inputs.n + 1);
+    void **outputs = BASE_NEWS(c->arena, void *, call->runs * g->outputs.n + 1);
+    for (size_t i = 0; i < call->runs * g->inputs.n; i++) {
         inputs[i] = call->inputs[i].data;
     }
     if (strcmp(call->provider, "reference") == 0) {
@@ -187,7 +200,13 @@ static base_status run(burin_context *c, void *arguments) {
 burin_status burin_run(burin_context *c, const burin_model *m, const char *provider,
                        const burin_compile_options *options, bool raw, const burin_array *inputs,
                        burin_array *outputs) {
-    run_call call = {m, provider, options, raw, inputs, outputs};
+    return burin_run_many(c, m, provider, options, raw, 1, inputs, outputs);
+}
+
+burin_status burin_run_many(burin_context *c, const burin_model *m, const char *provider,
+                            const burin_compile_options *options, bool raw, size_t runs, const burin_array *inputs,
+                            burin_array *outputs) {
+    run_call call = {m, provider, options, raw, runs, inputs, outputs};
     return api_guarded(c, run, &call);
 }
 

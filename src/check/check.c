@@ -11,6 +11,8 @@
 #include "check/check_private.h"
 
 #define WHOLE_GRAPH_COST UINT64_C(3000000000) /* scalar operations: above it only layers are compared */
+#define MOST_ROUNDS 100000u                   /* of all loops of a run of the evaluator */
+#define RUNS_OF_STATE 3u                      /* one after the other, so that what is kept is used */
 
 static uint32_t next(uint32_t *state) {
     *state = *state * 1664525u + 1013904223u;
@@ -41,16 +43,36 @@ static base_value float_input(unsigned k, uint64_t i, uint32_t *state) {
     return (base_value){.f = r * ldexp(1.0, (int)((k - 3) % 4) * 2)};
 }
 
+static bool has_loops(const ir_model *m) {
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        for (size_t k = 0; k < m->graphs.at[i].nodes.n; k++) {
+            if (ir_control_of(&m->graphs.at[i].nodes.at[k]) == IR_WHILE) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Wide integers may be numbers of rounds. */
+static base_value small_integer(base_type type, unsigned k, uint32_t *state) {
+    int64_t v = k < 2 ? (int64_t)k : (int64_t)(next(state) % 20) - 4;
+    return base_type_is_signed(type) || v >= 0 ? (base_value){.i = v} : (base_value){.u = 0};
+}
+
 void check_fill_inputs(const ir_model *m, unsigned k, void *const *inputs) {
     const ir_graph *g = &m->graphs.at[0];
     uint32_t state = 12345u + k;
+    bool loops = has_loops(m);
     for (size_t i = 0; i < g->inputs.n; i++) {
         const ir_tensor *t = &g->tensors.at[g->inputs.at[i]];
         uint64_t n = 0;
         (void)ir_shape_elements(&t->shape, &n);
         for (uint64_t e = 0; e < n; e++) {
-            base_value v =
-                base_type_is_float(t->type) ? float_input(k, e, &state) : integer_input(t->type, k, e, &state);
+            bool small = loops && base_type_bits(t->type) > 16;
+            base_value v = base_type_is_float(t->type) ? float_input(k, e, &state)
+                           : small                     ? small_integer(t->type, k, &state)
+                                                       : integer_input(t->type, k, e, &state);
             if (base_type_is_float(t->type)) {
                 v.f = base_round_to(t->type, v.f);
             }
@@ -63,86 +85,117 @@ typedef struct checker {
     base_arena *arena;
     const ir_model *m; /* as read */
     const plan_module *plan;
-    check_reference *reference; /* of the graph as read; NULL: too large for whole comparisons */
+    ops_session *reference; /* of the graph as read; NULL: too large for whole comparisons */
     /* of the graph after the passes, where floats forbid comparing the module whole; else NULL */
-    check_reference *passed;
+    ops_session *passed;
     check_build build;
+    size_t runs; /* of each case; more than one where there is state to be kept */
     uint64_t sampled, total;
+    unsigned endless; /* cases with a loop that went on beyond what is looked at */
     base_diags *d;
 } checker;
 
-static void **rooms(base_arena *scratch, const ir_graph *g, const uint32_t *list, size_t n) {
-    void **r = BASE_NEWS(scratch, void *, n + 1);
-    for (size_t i = 0; i < n; i++) {
+static void **rooms(base_arena *scratch, const ir_graph *g, const uint32_t *list, size_t n, size_t runs) {
+    void **r = BASE_NEWS(scratch, void *, n *runs + 1);
+    for (size_t i = 0; i < n * runs; i++) {
         uint64_t bytes = 0;
-        (void)ir_tensor_bytes(&g->tensors.at[list[i]], &bytes);
+        (void)ir_tensor_bytes(&g->tensors.at[list[i % n]], &bytes);
         r[i] = base_alloc(scratch, (size_t)bytes + 16, 1);
     }
     return r;
 }
 
-/* The last bytes of a trace are the module's outputs. */
-static base_status compare_whole(checker *c, base_arena *scratch, const void *const *inputs, const uint8_t *trace,
-                                 size_t size) {
+/* The evaluator over all runs; *completed: how many came to their end, which are all but those with endless loops. */
+static base_status run_all(const checker *c, ops_session *s, base_arena *scratch, const void *const *inputs,
+                           void *const *outputs, size_t *completed) {
     const ir_graph *g = &c->m->graphs.at[0];
-    void **want = rooms(scratch, g, g->outputs.at, g->outputs.n);
-    base_status status = check_reference_run(c->reference, scratch, inputs, want, c->d);
-    for (size_t i = g->outputs.n; status == BASE_OK && i-- > 0;) {
-        const ir_tensor *t = &g->tensors.at[g->outputs.at[i]];
-        uint64_t bytes = 0;
-        (void)ir_tensor_bytes(t, &bytes);
-        if (bytes > size) {
-            base_error(c->d, NULL, "the emitted program wrote too little");
-            return BASE_WRONG;
+    base_diags ignored = {.arena = scratch};
+    *completed = 0;
+    ops_session_reset(s);
+    for (size_t r = 0; r < c->runs; r++, ++*completed) {
+        base_status status =
+            ops_session_run(s, scratch, inputs + r * g->inputs.n, outputs + r * g->outputs.n, &ignored);
+        if (status != BASE_OK && ops_session_endless(s)) {
+            return BASE_OK;
         }
-        size -= (size_t)bytes;
-        if (memcmp(trace + size, want[i], (size_t)bytes) != 0) {
-            base_error(
-                c->d, NULL,
-                "output %zu differs from the graph as it was read, though every operator agrees with its definition",
-                i);
+        if (status != BASE_OK) { /* once more for its message */
+            ops_session_reset(s);
+            for (size_t i = 0; i <= r; i++) {
+                status = ops_session_run(s, scratch, inputs + i * g->inputs.n, outputs + i * g->outputs.n, c->d);
+            }
+            return status;
+        }
+    }
+    return BASE_OK;
+}
+
+/* Output numbers go on through the runs. */
+static base_status compare_outputs(const checker *c, const void *const *got, void *const *want, size_t runs,
+                                   const char *differs) {
+    const ir_graph *g = &c->m->graphs.at[0];
+    for (size_t i = 0; i < runs * g->outputs.n; i++) {
+        size_t output = i % g->outputs.n, run = i / g->outputs.n;
+        uint64_t bytes = 0;
+        (void)ir_tensor_bytes(&g->tensors.at[g->outputs.at[output]], &bytes);
+        if (memcmp(got[i], want[i], (size_t)bytes) != 0) {
+            base_error(c->d, NULL, "output %zu%s %s", output,
+                       run > 0 ? base_printf(c->arena, " of run %zu on the same state", run + 1) : "", differs);
             return BASE_WRONG;
         }
     }
-    return status;
+    return BASE_OK;
+}
+
+static base_status compare_whole(checker *c, base_arena *scratch, const void *const *inputs, const check_trace *trace) {
+    const ir_graph *g = &c->m->graphs.at[0];
+    void **want = rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
+    size_t completed = 0;
+    base_status status = run_all(c, c->reference, scratch, inputs, want, &completed);
+    if (status != BASE_OK) {
+        return status;
+    }
+    if (trace->why == CHECK_TRIPS && completed > trace->completed) {
+        base_error(c->d, NULL, "the emitted program says that a loop passes its bound, and by the graph none does");
+        return BASE_WRONG;
+    }
+    return compare_outputs(c, (const void *const *)trace->outputs, want,
+                           completed < trace->completed ? completed : trace->completed,
+                           "differs from the graph as it was read, though every operator agrees with its definition");
 }
 
 /* The passes promise the same bits, floats included: shown on the evaluator, where nothing is reordered. */
 static base_status compare_passes(checker *c, base_arena *scratch, const void *const *inputs) {
     const ir_graph *g = &c->m->graphs.at[0];
-    void **before = rooms(scratch, g, g->outputs.at, g->outputs.n);
-    void **after = rooms(scratch, g, g->outputs.at, g->outputs.n);
-    base_status status = check_reference_run(c->reference, scratch, inputs, before, c->d);
+    void **before = rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
+    void **after = rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
+    size_t first = 0, second = 0;
+    base_status status = run_all(c, c->reference, scratch, inputs, before, &first);
     if (status == BASE_OK) {
-        status = check_reference_run(c->passed, scratch, inputs, after, c->d);
+        status = run_all(c, c->passed, scratch, inputs, after, &second);
     }
-    for (size_t i = 0; status == BASE_OK && i < g->outputs.n; i++) {
-        uint64_t bytes = 0;
-        (void)ir_tensor_bytes(&g->tensors.at[g->outputs.at[i]], &bytes);
-        if (memcmp(before[i], after[i], (size_t)bytes) != 0) {
-            base_error(c->d, NULL, "output %zu of the graph after its passes differs from the graph as it was read", i);
-            status = BASE_WRONG;
-        }
-    }
-    return status;
+    return status != BASE_OK ? status
+                             : compare_outputs(c, (const void *const *)before, after, first < second ? first : second,
+                                               "of the graph after its passes differs from the graph as it was read");
 }
 
 static base_status check_case(checker *c, unsigned k) {
     const ir_graph *g = &c->m->graphs.at[0];
     base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
-    void **inputs = rooms(scratch, g, g->inputs.at, g->inputs.n);
-    const uint8_t *trace = NULL;
-    size_t size = 0;
-    check_fill_inputs(c->m, k, inputs);
-    base_status status = check_run_module(scratch, &c->build, (const void *const *)inputs, &trace, &size, c->d);
+    void **inputs = rooms(scratch, g, g->inputs.at, g->inputs.n, c->runs);
+    check_trace trace = {.runs = c->runs, .inputs = (const void *const *)inputs};
+    for (size_t r = 0; r < c->runs; r++) {
+        check_fill_inputs(c->m, k + (unsigned)r * 7, inputs + r * g->inputs.n);
+    }
+    base_status status = check_run_module(scratch, &c->build, c->runs, trace.inputs, &trace.bytes, &trace.size, c->d);
     if (status == BASE_OK) {
-        status = check_layers(scratch, c->plan, (const void *const *)inputs, trace, size, &c->sampled, &c->total, c->d);
+        status = check_layers(scratch, c->plan, &trace, &c->sampled, &c->total, c->d);
     }
     if (status == BASE_OK && c->passed != NULL) {
-        status = compare_passes(c, scratch, (const void *const *)inputs);
+        status = compare_passes(c, scratch, trace.inputs);
     } else if (status == BASE_OK && c->reference != NULL) {
-        status = compare_whole(c, scratch, (const void *const *)inputs, trace, size);
+        status = compare_whole(c, scratch, trace.inputs, &trace);
     }
+    c->endless += trace.why != 0;
     base_arena_free(scratch);
     return status;
 }
@@ -155,6 +208,15 @@ static bool all_integer(const ir_graph *g) {
             if (t != IR_NONE && base_type_is_float(g->tensors.at[t].type)) {
                 return false;
             }
+        }
+    }
+    return true;
+}
+
+static bool all_graphs_integer(const ir_model *m) {
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        if (!all_integer(&m->graphs.at[i])) {
+            return false;
         }
     }
     return true;
@@ -175,16 +237,19 @@ static void describe(checker *c, const char *compiler, unsigned cases, check_res
     base_puts(&json, ",\"flags\":");
     base_put_quoted(&json, c->build.flags);
     base_put(&json,
-             ",\"pointer_bits\":%u,\"cases\":%u,\"sampled\":%" PRIu64 ",\"elements\":%" PRIu64 ",\"whole_graph\":%s}",
-             (unsigned)sizeof(void *) * 8, cases, c->sampled, c->total,
+             ",\"pointer_bits\":%u,\"cases\":%u,\"runs\":%zu,\"endless\":%u,\"sampled\":%" PRIu64
+             ",\"elements\":%" PRIu64 ",\"whole_graph\":%s}",
+             (unsigned)sizeof(void *) * 8, cases, c->runs, c->endless, c->sampled, c->total,
              c->reference != NULL && c->passed == NULL ? "true" : "false");
     *r = (check_result){.checked = true, .compiler = compiler, .json = json.at};
     r->why = base_printf(
-        c->arena, "checked: %u inputs, %" PRIu64 " of %" PRIu64 " elements compared, operator by operator%s (%s %s)",
-        cases, c->sampled, c->total,
+        c->arena,
+        "checked: %u inputs%s, %" PRIu64 " of %" PRIu64 " elements compared, operator by operator%s%s (%s %s)", cases,
+        c->runs > 1 ? base_printf(c->arena, " in each of %zu runs on one state", c->runs) : "", c->sampled, c->total,
         c->passed != NULL      ? ""
         : c->reference != NULL ? " and over the whole graph"
                                : "",
+        c->endless > 0 ? base_printf(c->arena, "; %u did not come to their end, for loops that go on", c->endless) : "",
         compiler, c->build.flags);
 }
 
@@ -192,6 +257,7 @@ base_status check_emitted(base_arena *arena, ops_registry *ops, const ir_model *
                           const compile_options *o, const char *compiler, unsigned cases, check_result *result,
                           base_diags *d) {
     checker c = {.arena = arena, .m = as_read, .plan = plan, .d = d};
+    c.runs = plan->state_bytes > 0 ? RUNS_OF_STATE : 1;
     const char *found = check_find_compiler(arena, compiler);
     if (found == NULL) {
         *result = (check_result){.why = "not checked: no C compiler was found",
@@ -204,11 +270,14 @@ base_status check_emitted(base_arena *arena, ops_registry *ops, const ir_model *
     }
     base_status status = check_build_module(arena, plan, o, found, true, &c.build, d);
     ops_goal goal = {o->goals, o->goal_count};
-    if (status == BASE_OK && graph_cost(plan) <= WHOLE_GRAPH_COST) {
-        status = check_reference_new(arena, ops, as_read, &goal, false, &c.reference, d);
+    uint64_t cost = graph_cost(plan), rounds = WHOLE_GRAPH_COST / (cost + 1);
+    ops_session_options how = {.goal = &goal, .max_trips = plan->max_trips};
+    how.most_trips = rounds < MOST_ROUNDS ? rounds + 1 : MOST_ROUNDS;
+    if (status == BASE_OK && cost <= WHOLE_GRAPH_COST) {
+        status = ops_session_new(arena, ops, as_read, &how, &c.reference, d);
     }
-    if (status == BASE_OK && c.reference != NULL && !all_integer(&as_read->graphs.at[0])) {
-        status = check_reference_new(arena, ops, plan->model, &goal, false, &c.passed, d);
+    if (status == BASE_OK && c.reference != NULL && !all_graphs_integer(as_read)) {
+        status = ops_session_new(arena, ops, plan->model, &how, &c.passed, d);
     }
     for (unsigned k = 0; status == BASE_OK && k < cases; k++) {
         status = check_case(&c, k);

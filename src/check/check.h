@@ -9,16 +9,9 @@
 
 #include "compile/compile.h"
 
-/* The evaluator over a whole graph, node by node on raw definitions, as the model was read (before passes). */
-typedef struct check_reference check_reference;
-base_status check_reference_new(base_arena *arena, ops_registry *ops, const ir_model *m, const ops_goal *goal,
-                                bool simplified, check_reference **out, base_diags *d);
-/* inputs, outputs: dense, in graph order; outputs are given by the caller. */
-base_status check_reference_run(check_reference *r, base_arena *scratch, const void *const *inputs,
-                                void *const *outputs, base_diags *d);
-
 /* Inputs of case k: 0 all lowest, 1 all highest, 2 alternating extremes, 3.. random over the full range of the type
- * (floats: within [-1, 1], and larger by powers of two); the same on every machine. */
+ * (floats: within [-1, 1], and larger by powers of two); the same on every machine. In a model with loops integers of 32
+ * bits and more are from -4 to 15, since they may be numbers of rounds. */
 void check_fill_inputs(const ir_model *m, unsigned k, void *const *inputs);
 
 typedef struct check_result {
@@ -31,8 +24,10 @@ base_status check_emitted(base_arena *arena, ops_registry *ops, const ir_model *
                           const compile_options *o, const char *compiler, unsigned cases, check_result *result,
                           base_diags *d);
 
-/* Builds the module once and runs it on the given inputs: the host provider. */
+/* Builds the module once and runs it on the given inputs, `runs` times, keeping its state in between: the host provider.
+ * inputs and outputs: those of the first run in graph order, then those of the next. */
 base_status check_run_emitted(base_arena *arena, const plan_module *plan, const compile_options *o,
-                              const char *compiler, const void *const *inputs, void *const *outputs, base_diags *d);
+                              const char *compiler, size_t runs, const void *const *inputs, void *const *outputs,
+                              base_diags *d);
 
 #endif

@@ -27,18 +27,34 @@ typedef struct check_build {
 } check_build;
 base_status check_build_module(base_arena *arena, const plan_module *plan, const compile_options *o,
                                const char *compiler, bool trace, check_build *out, base_diags *d);
-/* One run. trace: for each kernel in order the bytes of its program's inputs that are not constant (before), then of
- * its outputs (after); then the module's outputs. Without trace: the module's outputs. *bytes lives in arena. */
-base_status check_run_module(base_arena *arena, const check_build *b, const void *const *inputs, const uint8_t **bytes,
-                             size_t *size, base_diags *d);
+/* Several runs, the module's state kept in between. inputs: of the first run, then of the next. Without trace *bytes is
+ * the outputs of each run. With it, for each run: for each step that was done its number (uint32_t), the bytes of what
+ * its program reads and is not constant (before), those of its outputs (after); then CHECK_DONE and the outputs. In their
+ * place CHECK_STOPPED: a loop went on beyond what is traced; CHECK_TRIPS: beyond its bound. Then nothing follows. *bytes
+ * lives in arena. */
+#define CHECK_DONE UINT32_MAX
+#define CHECK_STOPPED (UINT32_MAX - 1)
+#define CHECK_TRIPS (UINT32_MAX - 2)
+base_status check_run_module(base_arena *arena, const check_build *b, size_t runs, const void *const *inputs,
+                             const uint8_t **bytes, size_t *size, base_diags *d);
 /* The plan tensors whose bytes kernel k reads (is_input) or writes, constants left out, in the order they are
  * traced. */
 size_t check_traced(const plan_module *p, const plan_kernel *k, bool is_input, uint32_t *out, size_t max);
 
 /* ---- layers.c ---- */
-/* Compares every kernel's outputs in a trace with the evaluator fed with the kernel's own traced inputs. inputs: the
- * module's. */
-base_status check_layers(base_arena *arena, const plan_module *p, const void *const *inputs, const uint8_t *trace,
-                         size_t size, uint64_t *sampled, uint64_t *total, base_diags *d);
+typedef struct check_trace {
+    const uint8_t *bytes; /* of check_run_module, with trace */
+    size_t size, runs;
+    const void *const *inputs; /* of each run */
+    /* set: how many runs came to their end; the outputs of each of them; why the next one did not: 0, CHECK_STOPPED or
+     * CHECK_TRIPS */
+    size_t completed;
+    const uint8_t **outputs;
+    uint32_t why;
+} check_trace;
+/* Compares every kernel's outputs in a trace with the evaluator fed with the kernel's own traced inputs, and the order of
+ * the steps with the conditions. */
+base_status check_layers(base_arena *arena, const plan_module *p, check_trace *trace, uint64_t *sampled,
+                         uint64_t *total, base_diags *d);
 
 #endif

@@ -1,8 +1,8 @@
 /* driver.c - builds an emitted module into a small program and runs it.
  *
- * Takes a plan. Gives the bytes that the module computes: its outputs, or every step's inputs and outputs. The program
- * reads the inputs from stdin and writes to stdout; the arena is filled with a pattern first, so that nothing relies on
- * zeros.
+ * Takes a plan. Gives the bytes that the module computes: its outputs, or every step's inputs and outputs, in as many
+ * runs as wanted. The program reads the inputs from stdin and writes to stdout; the arena is filled with a pattern first,
+ * so that nothing relies on zeros.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -27,48 +27,102 @@ size_t check_traced(const plan_module *p, const plan_kernel *k, bool is_input, u
     return n;
 }
 
-static void put_writes(base_text *t, const plan_module *p, size_t kernel, bool is_input) {
-    uint32_t list[64];
-    size_t n = check_traced(p, &p->kernels.at[kernel], is_input, list, 64);
-    for (size_t i = 0; i < n; i++) {
-        const plan_tensor *x = &p->tensors.at[list[i]];
-        base_put(t, "        fwrite(arena + %" PRIu64 ", 1, %" PRIu64 ", stdout);\n", x->offset, x->bytes);
+static void put_writes(base_text *t, const plan_module *p, bool is_input) {
+    base_puts(t, "            switch (step) {\n");
+    for (size_t k = 0; k < p->kernels.n; k++) {
+        uint32_t list[64];
+        size_t n = check_traced(p, &p->kernels.at[k], is_input, list, 64);
+        if (n > 0) {
+            base_put(t, "            case %zu:\n", k);
+        }
+        for (size_t i = 0; i < n; i++) {
+            const plan_tensor *x = &p->tensors.at[list[i]];
+            uint64_t base = p->tensors.at[x->root].role == PLAN_STATE ? (p->arena_bytes + 15) / 16 * 16 : 0;
+            base_put(t, "                put(arena + %" PRIu64 ", %" PRIu64 ");\n", base + x->offset, x->bytes);
+        }
+        base_puts(t, n > 0 ? "                break;\n" : "");
     }
+    base_puts(t, "            default:\n                break;\n            }\n");
+}
+
+enum { ENDLESS = 13 }; /* the program's exit status when a loop passes its bound */
+
+/* Loops may go on longer than anybody waits: then so much of them is looked at. */
+#define MOST_STEPS 1000000u
+#define MOST_BYTES (UINT64_C(1) << 28)
+
+static void put_traced_run(base_text *t, const plan_module *p) {
+    const char *x = p->prefix;
+    base_puts(t, "        while (!done) {\n            unsigned step = (unsigned)model.next;\n");
+    if (p->loops > 0) {
+        base_put(t,
+                 "            if (++steps > %uu || traced > %" PRIu64 "u) {\n                put_step(%" PRIu32
+                 "u);\n                return fflush(stdout) != 0;\n            }\n",
+                 MOST_STEPS, MOST_BYTES, CHECK_STOPPED);
+    }
+    base_puts(t, "            put_step(step);\n");
+    put_writes(t, p, true);
+    base_put(t, "            status = %s_step(&model, &done);\n", x);
+    if (p->loops > 0 && p->max_trips > 0) {
+        base_put(t,
+                 "            if (status == %s_ERROR_TRIPS) {\n                put_step(%" PRIu32
+                 "u);\n                return fflush(stdout) != 0;\n            }\n",
+                 x, CHECK_TRIPS);
+    }
+    base_put(t, "            if (status != %s_OK) {\n                return fail(status);\n            }\n", x);
+    put_writes(t, p, false);
+    base_put(t, "        }\n        put_step(%" PRIu32 "u);\n", CHECK_DONE);
 }
 
 static char *driver_text(base_arena *arena, const plan_module *p, bool trace) {
     base_text t = {.arena = arena};
     const char *x = p->prefix;
-    base_put(&t, "#include <stdio.h>\n#include <string.h>\n#include \"%s.h\"\n", x);
+    base_put(&t, "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include \"%s.h\"\n", x);
     base_put(&t,
              "static union { unsigned char bytes[%s_ARENA_BYTES + 64]; double align; } room;\nstatic %s_model model;\n",
              x, x);
-    base_puts(&t, "int main(void) {\n    unsigned char *arena = room.bytes;\n    int done = 0;\n");
-    base_put(&t, "    while ((size_t)arena %% %s_ARENA_ALIGNMENT) {\n        arena++;\n    }\n", x);
+    base_puts(&t,
+              "static unsigned long long traced, steps;\n"
+              "static void put(const void *bytes, size_t n) {\n    fwrite(bytes, 1, n, stdout);\n    traced += n;\n}\n"
+              "static void put_step(unsigned long step) {\n    unsigned char bytes[4];\n    int i;\n"
+              "    for (i = 0; i < 4; i++) {\n        bytes[i] = (unsigned char)(step >> 8 * i);\n    }\n"
+              "    put(bytes, 4);\n}\n");
     base_put(&t,
-             "    memset(arena, 0xa5, %s_ARENA_BYTES);\n    if (%s_init(&model, arena, %s_ARENA_BYTES) != %s_OK) {\n"
-             "        return 10;\n    }\n",
-             x, x, x, x);
+             "static int fail(%s_status status) {\n    fprintf(stderr, \"%%s\", %s_status_text(status));\n    return "
+             "status == %s_ERROR_TRIPS ? %d : 12;\n}\n",
+             x, x, x, ENDLESS);
+    base_puts(
+        &t,
+        "int main(int argc, char **argv) {\n    unsigned char *arena = room.bytes;\n    long run, runs = argc > 1 ? "
+        "atol(argv[1]) : 1;\n");
+    base_put(&t, "    while ((size_t)arena %% %s_ARENA_ALIGNMENT) {\n        arena++;\n    }\n", x);
+    base_put(
+        &t,
+        "    memset(arena, 0xa5, %s_ARENA_BYTES);\n    if (%s_init(&model, arena, %s_ARENA_BYTES) != %s_OK) {\n"
+        "        return 10;\n    }\n    for (run = 0; run < runs; run++) {\n        int done = 0;\n        %s_status "
+        "status;\n",
+        x, x, x, x, x);
     for (size_t i = 0; i < p->inputs.n; i++) {
         uint64_t bytes = p->tensors.at[p->inputs.at[i]].bytes;
         base_put(&t,
-                 "    if (%" PRIu64 " > 0 && fread(%s_input(&model, %zu), 1, %" PRIu64 ", stdin) != %" PRIu64
-                 ") {\n        return 11;\n    }\n",
+                 "        if (%" PRIu64 " > 0 && fread(%s_input(&model, %zu), 1, %" PRIu64 ", stdin) != %" PRIu64
+                 ") {\n            return 11;\n        }\n",
                  bytes, x, i, bytes, bytes);
     }
-    for (size_t i = 0; trace && i < p->kernels.n; i++) {
-        put_writes(&t, p, i, true);
-        base_put(&t, "    if (%s_step(&model, &done) != %s_OK) {\n        return 12;\n    }\n", x, x);
-        put_writes(&t, p, i, false);
-    }
-    if (!trace) {
-        base_put(&t, "    (void)done;\n    if (%s_run(&model) != %s_OK) {\n        return 12;\n    }\n", x, x);
+    if (trace) {
+        put_traced_run(&t, p);
+    } else {
+        base_put(
+            &t,
+            "        (void)done;\n        status = %s_run(&model);\n        if (status != %s_OK) {\n            return "
+            "fail(status);\n        }\n",
+            x, x);
     }
     for (size_t i = 0; i < p->outputs.n; i++) {
-        base_put(&t, "    fwrite(%s_output(&model, %zu), 1, %" PRIu64 ", stdout);\n", x, i,
+        base_put(&t, "        put(%s_output(&model, %zu), %" PRIu64 ");\n", x, i,
                  p->tensors.at[p->outputs.at[i]].bytes);
     }
-    base_puts(&t, "    return fflush(stdout) != 0;\n}\n");
+    base_puts(&t, "    }\n    return fflush(stdout) != 0;\n}\n");
     return t.at;
 }
 
@@ -137,20 +191,23 @@ base_status check_build_module(base_arena *arena, const plan_module *plan, const
     return BASE_OK;
 }
 
-base_status check_run_module(base_arena *arena, const check_build *b, const void *const *inputs, const uint8_t **bytes,
-                             size_t *size, base_diags *d) {
+base_status check_run_module(base_arena *arena, const check_build *b, size_t runs, const void *const *inputs,
+                             const uint8_t **bytes, size_t *size, base_diags *d) {
     const plan_module *p = b->plan;
     base_text in = {.arena = arena};
-    for (size_t i = 0; i < p->inputs.n; i++) {
-        base_putn(&in, inputs[i], (size_t)p->tensors.at[p->inputs.at[i]].bytes);
+    for (size_t i = 0; i < runs * p->inputs.n; i++) {
+        base_putn(&in, inputs[i], (size_t)p->tensors.at[p->inputs.at[i % p->inputs.n]].bytes);
     }
     base_output_file file = {.name = "input.bin", .bytes = in.at, .size = in.n};
     base_status status = base_files_write(arena, b->folder, &file, 1, true, d);
     if (status != BASE_OK) {
         return status;
     }
-    const char *argv[] = {"./burin_driver", NULL};
+    const char *argv[] = {"./burin_driver", base_printf(arena, "%zu", runs), NULL};
     check_process ran = check_spawn(arena, b->folder, argv, "input.bin", "output.bin");
+    if (ran.status == ENDLESS) {
+        return base_error(d, NULL, "%s: a loop goes on after %" PRIu64 " rounds", p->model->file, p->max_trips);
+    }
     if (ran.status != 0) {
         base_error(d, NULL, "the emitted program failed (status %d): %s", ran.status, ran.text);
         return BASE_WRONG;
@@ -163,7 +220,8 @@ base_status check_run_module(base_arena *arena, const check_build *b, const void
 }
 
 base_status check_run_emitted(base_arena *arena, const plan_module *plan, const compile_options *o,
-                              const char *compiler, const void *const *inputs, void *const *outputs, base_diags *d) {
+                              const char *compiler, size_t runs, const void *const *inputs, void *const *outputs,
+                              base_diags *d) {
     check_build build;
     const uint8_t *bytes = NULL;
     size_t size = 0, at = 0;
@@ -175,10 +233,10 @@ base_status check_run_emitted(base_arena *arena, const plan_module *plan, const 
     }
     base_status status = check_build_module(arena, plan, o, found, false, &build, d);
     if (status == BASE_OK) {
-        status = check_run_module(arena, &build, inputs, &bytes, &size, d);
+        status = check_run_module(arena, &build, runs, inputs, &bytes, &size, d);
     }
-    for (size_t i = 0; status == BASE_OK && i < plan->outputs.n; i++) {
-        size_t n = (size_t)plan->tensors.at[plan->outputs.at[i]].bytes;
+    for (size_t i = 0; status == BASE_OK && i < runs * plan->outputs.n; i++) {
+        size_t n = (size_t)plan->tensors.at[plan->outputs.at[i % plan->outputs.n]].bytes;
         if (n > size - at) {
             base_error(d, NULL, "the emitted program wrote %zu bytes, more were due", size);
             return BASE_WRONG;

@@ -1,8 +1,8 @@
-/* layers.c - every kernel of a run compared with its definition, fed with the module's own inputs.
+/* layers.c - every kernel of several runs compared with its definition, fed with the module's own inputs.
  *
  * Takes a trace (driver.c). Gives the first element that differs, by operator and index. A kernel above a cost limit is
- * checked on sampled elements: the corners, and random ones. Also finds bytes that were overwritten between producer
- * and reader.
+ * checked on sampled elements: the corners, and random ones; one that a loop repeats in its first rounds. Also finds
+ * bytes that were overwritten between producer and reader, and jumps that no condition asked for.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,12 +14,16 @@
 #define SAMPLES 512u
 #define FOLD_LIMIT ((uint64_t)1 << 26) /* bytes of one folded stage */
 
+#define MOST_OF_ONE 16u /* times that one kernel, which a loop repeats, is compared */
+
 typedef struct walker {
     base_arena *arena;
     const plan_module *p;
     const uint8_t *trace;
     size_t size, at;
-    const uint8_t **latest; /* graph tensor -> its bytes, as last produced */
+    const uint8_t **latest; /* plan tensor -> its bytes, as last produced */
+    lang_code **codes;      /* of each kernel, once it was compared; NULL: kernels are met once, and nothing is kept */
+    uint32_t *times;        /* that each kernel was compared */
     uint64_t sampled, total;
     base_diags *d;
 } walker;
@@ -127,14 +131,15 @@ static uint64_t *choose_elements(base_arena *arena, uint64_t elements, uint64_t 
     return list;
 }
 
+/* What the module itself had there; of a constant that a graph was given, its contents. */
 static const void **kernel_inputs(walker *w, const plan_kernel *k, base_arena *scratch, base_status *status) {
     const lang_program *raw = k->raw;
     const void **inputs = BASE_NEWS(scratch, const void *, raw->inputs.n + 1);
-    for (size_t i = 0; i < raw->inputs.n && i < k->node->input_count; i++) {
-        uint32_t g = k->node->inputs[i];
-        inputs[i] = g == IR_NONE                              ? NULL
-                    : w->p->graph->tensors.at[g].data != NULL ? w->p->graph->tensors.at[g].data
-                                                              : w->latest[g];
+    for (size_t i = 0; i < raw->inputs.n; i++) {
+        uint32_t t = k->inputs[i];
+        inputs[i] = t == IR_NONE                                ? NULL
+                    : w->p->tensors.at[t].role == PLAN_CONSTANT ? w->p->tensors.at[t].data
+                                                                : w->latest[t];
     }
     uint32_t traced[64];
     size_t n = check_traced(w->p, k, true, traced, 64);
@@ -145,7 +150,7 @@ static const void **kernel_inputs(walker *w, const plan_kernel *k, base_arena *s
             *status = short_trace(w);
             return inputs;
         }
-        if (w->latest[t->graph_tensor] != NULL && memcmp(bytes, w->latest[t->graph_tensor], (size_t)t->bytes) != 0) {
+        if (w->latest[traced[i]] != NULL && memcmp(bytes, w->latest[traced[i]], (size_t)t->bytes) != 0) {
             base_error(w->d, NULL, "%s: its input \"%s\" was overwritten after it was computed", place(w, k), t->name);
             *status = BASE_WRONG;
             return inputs;
@@ -178,7 +183,7 @@ static base_status check_whole(walker *w, const plan_kernel *k, const lang_code 
     lang_result *results = BASE_NEWS(scratch, lang_result, n + 1);
     expected *e = BASE_NEWS(scratch, expected, n + 1);
     for (size_t i = 0; i < n; i++) {
-        const plan_tensor *t = &w->p->tensors.at[k->tensor[k->program->outputs.at[i]]];
+        const plan_tensor *t = &w->p->tensors.at[k->outputs[i]];
         uint64_t elements = 0;
         (void)ir_shape_elements(&t->shape, &elements);
         e[i] = room_for(scratch, t->type, elements);
@@ -187,7 +192,7 @@ static base_status check_whole(walker *w, const plan_kernel *k, const lang_code 
     }
     base_status status = lang_run(code, scratch, inputs, results, w->d);
     for (size_t i = 0; status == BASE_OK && i < n; i++) {
-        status = compare_output(w, k, &w->p->tensors.at[k->tensor[k->program->outputs.at[i]]], i, got[i], &e[i]);
+        status = compare_output(w, k, &w->p->tensors.at[k->outputs[i]], i, got[i], &e[i]);
     }
     return status;
 }
@@ -196,7 +201,7 @@ static base_status check_sampled(walker *w, const plan_kernel *k, const lang_cod
                                  const uint8_t **got, base_arena *scratch) {
     base_status status = BASE_OK;
     for (size_t i = 0; status == BASE_OK && i < k->raw->outputs.n; i++) {
-        const plan_tensor *t = &w->p->tensors.at[k->tensor[k->program->outputs.at[i]]];
+        const plan_tensor *t = &w->p->tensors.at[k->outputs[i]];
         uint64_t elements = 0, count = 0;
         (void)ir_shape_elements(&t->shape, &elements);
         uint64_t *list = choose_elements(scratch, elements, lang_cost(k->raw), &count);
@@ -212,6 +217,23 @@ static base_status check_sampled(walker *w, const plan_kernel *k, const lang_cod
     return status;
 }
 
+/* What depends on constants only is computed at compile time by the evaluator itself: exact, and without a bound. */
+static lang_code *compile_kernel(walker *w, base_arena *arena, const plan_kernel *k) {
+    const lang_program *definition = lang_fold(arena, k->raw, FOLD_LIMIT);
+    return lang_compile(arena, definition, has_floats(definition) ? LANG_EVAL_BOUND : LANG_EVAL_EXACT, w->d);
+}
+
+static lang_code *code_of(walker *w, base_arena *scratch, size_t index) {
+    const plan_kernel *k = &w->p->kernels.at[index];
+    if (w->codes == NULL) {
+        return compile_kernel(w, scratch, k);
+    }
+    if (w->codes[index] == NULL) {
+        w->codes[index] = compile_kernel(w, w->arena, k);
+    }
+    return w->codes[index];
+}
+
 static base_status check_kernel(walker *w, size_t index) {
     const plan_kernel *k = &w->p->kernels.at[index];
     base_arena *scratch = base_arena_new(base_arena_memory(w->arena));
@@ -219,20 +241,16 @@ static base_status check_kernel(walker *w, size_t index) {
     const void **inputs = kernel_inputs(w, k, scratch, &status);
     const uint8_t **got = BASE_NEWS(scratch, const uint8_t *, k->program->outputs.n + 1);
     for (size_t i = 0; status == BASE_OK && i < k->program->outputs.n; i++) {
-        const plan_tensor *t = &w->p->tensors.at[k->tensor[k->program->outputs.at[i]]];
+        const plan_tensor *t = &w->p->tensors.at[k->outputs[i]];
         got[i] = t->role == PLAN_CONSTANT ? t->data : take(w, t->bytes);
         if (got[i] == NULL) {
             status = short_trace(w);
         } else {
-            w->latest[t->graph_tensor] = got[i];
+            w->latest[k->outputs[i]] = got[i];
         }
     }
-    if (status == BASE_OK) {
-        /* What depends on constants only is computed at compile time by the evaluator itself: exact, and without a
-         * bound. */
-        const lang_program *definition = lang_fold(scratch, k->raw, FOLD_LIMIT);
-        lang_code *code =
-            lang_compile(scratch, definition, has_floats(definition) ? LANG_EVAL_BOUND : LANG_EVAL_EXACT, w->d);
+    if (status == BASE_OK && k->control == PLAN_COMPUTE && w->times[index]++ < MOST_OF_ONE) {
+        lang_code *code = code_of(w, scratch, index);
         bool whole = lang_cost(k->raw) <= WHOLE_COST;
         status = code == NULL ? BASE_REFUSED
                  : whole      ? check_whole(w, k, code, inputs, got, scratch)
@@ -242,16 +260,89 @@ static base_status check_kernel(walker *w, size_t index) {
     return status;
 }
 
-base_status check_layers(base_arena *arena, const plan_module *p, const void *const *inputs, const uint8_t *trace,
-                         size_t size, uint64_t *sampled, uint64_t *total, base_diags *d) {
-    walker w = {.arena = arena, .p = p, .trace = trace, .size = size, .d = d};
-    base_status status = BASE_OK;
-    w.latest = BASE_NEWS(arena, const uint8_t *, p->graph->tensors.n + 1);
-    for (size_t i = 0; i < p->graph->inputs.n; i++) {
-        w.latest[p->graph->inputs.at[i]] = inputs[i];
+static bool condition_holds(walker *w, const plan_kernel *k) {
+    if (k->condition == IR_NONE) {
+        return true;
     }
-    for (size_t i = 0; status == BASE_OK && i < p->kernels.n; i++) {
-        status = check_kernel(&w, i);
+    const plan_tensor *t = &w->p->tensors.at[k->condition];
+    const uint8_t *bytes = t->role == PLAN_CONSTANT ? t->data : w->latest[k->condition];
+    return bytes != NULL && bytes[0] != 0;
+}
+
+/* The step that has to follow. */
+static uint32_t next_step(walker *w, uint32_t step) {
+    const plan_kernel *k = &w->p->kernels.at[step];
+    switch (k->control) {
+    case PLAN_ELSE:
+    case PLAN_REPEAT:
+        return k->jump;
+    case PLAN_IF:
+    case PLAN_WHILE:
+        return condition_holds(w, k) ? step + 1 : k->jump;
+    default:
+        return step + 1;
+    }
+}
+
+static base_status check_run(walker *w, check_trace *trace) {
+    base_status status = BASE_OK;
+    for (uint32_t due = 0; status == BASE_OK;) {
+        const uint8_t *at = take(w, 4);
+        if (at == NULL) {
+            return short_trace(w);
+        }
+        uint32_t step = (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+        if (step == CHECK_STOPPED || step == CHECK_TRIPS) {
+            trace->why = step;
+            return BASE_OK;
+        }
+        if (step == CHECK_DONE && due >= w->p->kernels.n) {
+            break;
+        }
+        if (step != due && !(w->p->kernels.n == 0 && step == 0)) {
+            base_error(w->d, NULL, "the emitted program went on with step %" PRIu32 ", due was step %" PRIu32, step,
+                       due);
+            return BASE_WRONG;
+        }
+        if (step < w->p->kernels.n) {
+            status = check_kernel(w, step);
+            due = next_step(w, step);
+        }
+    }
+    size_t n = w->p->outputs.n;
+    for (size_t i = 0; status == BASE_OK && i < n; i++) {
+        const uint8_t *bytes = take(w, w->p->tensors.at[w->p->outputs.at[i]].bytes);
+        trace->outputs[trace->completed * n + i] = bytes;
+        status = bytes == NULL ? short_trace(w) : BASE_OK;
+    }
+    trace->completed += status == BASE_OK;
+    return status;
+}
+
+/* States hold their first contents. */
+static void begin(walker *w) {
+    for (size_t i = 0; i < w->p->tensors.n; i++) {
+        const plan_tensor *t = &w->p->tensors.at[i];
+        if (t->role == PLAN_STATE) {
+            w->latest[i] = t->data != NULL ? t->data : base_alloc(w->arena, (size_t)t->bytes + 1, 1);
+        }
+    }
+}
+
+base_status check_layers(base_arena *arena, const plan_module *p, check_trace *trace, uint64_t *sampled,
+                         uint64_t *total, base_diags *d) {
+    walker w = {.arena = arena, .p = p, .trace = trace->bytes, .size = trace->size, .d = d};
+    base_status status = BASE_OK;
+    w.latest = BASE_NEWS(arena, const uint8_t *, p->tensors.n + 1);
+    w.codes = trace->runs > 1 || p->loops > 0 ? BASE_NEWS(arena, lang_code *, p->kernels.n + 1) : NULL;
+    w.times = BASE_NEWS(arena, uint32_t, p->kernels.n + 1);
+    trace->outputs = BASE_NEWS(arena, const uint8_t *, trace->runs * p->outputs.n + 1);
+    begin(&w);
+    for (size_t r = 0; status == BASE_OK && r < trace->runs && trace->why == 0; r++) {
+        for (size_t i = 0; i < p->inputs.n; i++) {
+            w.latest[p->inputs.at[i]] = trace->inputs[r * p->inputs.n + i];
+        }
+        status = check_run(&w, trace);
     }
     *sampled += w.sampled;
     *total += w.total;

@@ -99,6 +99,43 @@ int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, buri
     return 0;
 }
 
+int cli_read_runs(cli *c, const char *path, const burin_tensor_info *want, size_t runs, size_t stride,
+                  burin_array *inputs) {
+    burin_tensor_info all = *want;
+    burin_array array, whole = {.type = want->type, .rank = want->rank + 1};
+    const void *bytes = NULL;
+    size_t size = 0;
+    bool sequence = false;
+    if (runs > 1 && want->rank < 8 && want->bytes <= SIZE_MAX / runs) {
+        burin_status status = burin_file_bytes(c->context, path, &bytes, &size);
+        if (status != BURIN_OK) {
+            return cli_report(c, status);
+        }
+        whole.dim[0] = all.dim[0] = (int64_t)runs;
+        memcpy(whole.dim + 1, want->dim, want->rank * sizeof *want->dim);
+        memcpy(all.dim + 1, want->dim, want->rank * sizeof *want->dim);
+        all.rank = want->rank + 1;
+        all.elements *= runs;
+        all.bytes *= runs;
+        if (size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0) {
+            status = burin_npy_read(c->context, path, &array);
+            if (status != BURIN_OK) {
+                return cli_report(c, status);
+            }
+            sequence = cli_same_shape(&array, &whole);
+        } else {
+            sequence = size == all.bytes;
+        }
+    }
+    int status = cli_read_array(c, path, sequence ? &all : want, &array);
+    for (size_t r = 0; r < runs && status == 0; r++) {
+        inputs[r * stride] = (burin_array){.type = want->type, .rank = want->rank, .size = (size_t)want->bytes};
+        memcpy(inputs[r * stride].dim, want->dim, sizeof want->dim);
+        inputs[r * stride].data = (const char *)array.data + (sequence ? r * (size_t)want->bytes : 0);
+    }
+    return status;
+}
+
 /* ---- inputs ---- */
 
 int cli_check_provider(cli *c, const char **provider) {
@@ -118,9 +155,9 @@ int cli_check_provider(cli *c, const char **provider) {
     return host && a->raw ? cli_usage(c, "--raw needs --provider reference: emitted C is always simplified") : 0;
 }
 
-int cli_make_inputs(cli *c, const burin_model *model, const char *why, burin_array *inputs) {
+int cli_make_inputs(cli *c, const burin_model *model, const char *why, size_t runs, burin_array *inputs) {
     uint32_t seed = c->arguments.given.seed ? (uint32_t)c->arguments.seed : 12345;
-    int status = cli_report(c, burin_generate_inputs(c->context, model, seed, inputs));
+    int status = cli_report(c, burin_generate_runs(c->context, model, seed, runs, inputs));
     if (status == 0 && burin_input_count(model) > 0) {
         cli_note(c, "%sthe inputs are made by the documented generator with seed %" PRIu32, why, seed);
     }

@@ -106,12 +106,16 @@ void cli_json_shape(const burin_array *a);
 /* A file's contents as input i of the model: .npy by content, else raw bytes. Returns 0, or the exit status with the
  * message printed. */
 int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, burin_array *a);
+/* The same for several runs: a file holds the input of every run, or one after the other (.npy: along a first extent of
+ * `runs`). Fills inputs[0], inputs[stride] ... */
+int cli_read_runs(cli *c, const char *path, const burin_tensor_info *want, size_t runs, size_t stride,
+                  burin_array *inputs);
 /* The same extents but for those of 1. */
 bool cli_same_shape(const burin_array *a, const burin_array *b);
 /* What --provider and the options that only one provider has say; 2 when they do not fit together. */
 int cli_check_provider(cli *c, const char **provider);
-/* All inputs by the documented generator, with --seed; says so. */
-int cli_make_inputs(cli *c, const burin_model *model, const char *why, burin_array *inputs);
+/* All inputs of so many runs by the documented generator, with --seed; says so. */
+int cli_make_inputs(cli *c, const burin_model *model, const char *why, size_t runs, burin_array *inputs);
 bool cli_exists(const char *path);
 const char *cli_shape_text(cli *c, const burin_array *a); /* [1,2,3] */
 /* "1 input", "2 inputs" */

@@ -309,6 +309,7 @@ burin_compile_options cli_compile_options(const cli *c) {
     o.check_cases = a->given.check_cases ? (unsigned)a->check_cases : o.check_cases;
     o.compiler = a->compiler;
     o.dump_after = a->dump_after;
+    o.max_trips = (unsigned)a->max_trips;
     return o;
 }
 

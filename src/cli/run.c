@@ -1,7 +1,7 @@
-/* run.c - burin run: one inference on a provider.
+/* run.c - burin run: one inference on a provider, or several that keep the model's state.
  *
  * Takes a model and a file for each input, or a seed. Gives output_0, output_1 ... in a folder, and what they hold on
- * stdout.
+ * stdout. Of several runs a file holds all, one after the other.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -88,15 +88,16 @@ static int match_files(cli *c, const burin_model *model, const char **files) {
     return status;
 }
 
-static int get_inputs(cli *c, const burin_model *model, burin_array *inputs) {
+static int get_inputs(cli *c, const burin_model *model, size_t runs, burin_array *inputs) {
+    const size_t n = burin_input_count(model);
     if (c->arguments.input.n == 0) {
-        return cli_make_inputs(c, model, "", inputs);
+        return cli_make_inputs(c, model, "", runs, inputs);
     }
-    const char **files = cli_alloc(c, burin_input_count(model) + 1, sizeof *files);
+    const char **files = cli_alloc(c, n + 1, sizeof *files);
     int status = match_files(c, model, files);
-    for (size_t i = 0; i < burin_input_count(model) && status == 0; i++) {
+    for (size_t i = 0; i < n && status == 0; i++) {
         burin_tensor_info want = burin_input_info(model, i);
-        status = cli_read_array(c, files[i], &want, &inputs[i]);
+        status = cli_read_runs(c, files[i], &want, runs, n, &inputs[i]);
     }
     return status;
 }
@@ -118,16 +119,34 @@ static int check_existing(cli *c, const burin_model *model) {
     return 0;
 }
 
-static int write_outputs(cli *c, const burin_model *model, const burin_array *outputs) {
+/* Output i of all runs, one after the other: a first extent of `runs`, where there is more than one. */
+static burin_array all_runs(cli *c, size_t i, size_t n, size_t runs, const burin_array *outputs) {
+    burin_array all = outputs[i];
+    if (runs > 1) {
+        char *data = cli_alloc(c, runs, all.size + 1);
+        for (size_t r = 0; r < runs; r++) {
+            memcpy(data + r * all.size, outputs[r * n + i].data, all.size);
+        }
+        all.data = data;
+        all.size *= runs;
+        all.rank++;
+        all.dim[0] = (int64_t)runs;
+        memcpy(all.dim + 1, outputs[i].dim, outputs[i].rank * sizeof all.dim[0]);
+    }
+    return all;
+}
+
+static int write_outputs(cli *c, const burin_model *model, size_t runs, const burin_array *outputs) {
     size_t n = burin_output_count(model);
     burin_file *files = cli_alloc(c, n + 1, sizeof *files);
     burin_output output = {.files = files, .file_count = n};
     burin_status status = BURIN_OK;
     for (size_t i = 0; i < n && status == BURIN_OK; i++) {
         const char *name = file_name(c, i);
-        files[i] = (burin_file){name, outputs[i].data, outputs[i].size};
+        const burin_array all = all_runs(c, i, n, runs, outputs);
+        files[i] = (burin_file){name, all.data, all.size};
         if (strcmp(strrchr(name, '.'), ".npy") == 0) {
-            status = burin_npy_bytes(c->context, &outputs[i], &files[i].bytes, &files[i].size);
+            status = burin_npy_bytes(c->context, &all, &files[i].bytes, &files[i].size);
         }
     }
     if (status == BURIN_OK) {
@@ -136,33 +155,51 @@ static int write_outputs(cli *c, const burin_model *model, const burin_array *ou
     return cli_report(c, status);
 }
 
-static void put_json(const char *what, const burin_model *model, bool in, const burin_array *arrays) {
+static void put_json(const char *what, const burin_model *model, bool in, size_t runs, const burin_array *arrays) {
     size_t n = in ? burin_input_count(model) : burin_output_count(model);
     printf("\"%s\":[", what);
-    for (size_t i = 0; i < n; i++) {
-        printf("%s\n  {\"name\":", i != 0 ? "," : "");
+    for (size_t k = 0; k < runs * n; k++) {
+        const size_t i = k % n;
+        printf("%s\n  {", k != 0 ? "," : "");
+        if (runs > 1) {
+            printf("\"run\":%zu,", k / n);
+        }
+        printf("\"name\":");
         cli_json_text(in ? burin_input_info(model, i).name : burin_output_info(model, i).name);
-        printf(",\"type\":\"%s\",\"shape\":", arrays[i].type);
-        cli_json_shape(&arrays[i]);
-        printf(",\"bytes\":%zu,\"fnv1a64\":\"%016" PRIx64 "\"}", arrays[i].size,
-               cli_fnv1a64(arrays[i].data, arrays[i].size));
+        printf(",\"type\":\"%s\",\"shape\":", arrays[k].type);
+        cli_json_shape(&arrays[k]);
+        printf(",\"bytes\":%zu,\"fnv1a64\":\"%016" PRIx64 "\"}", arrays[k].size,
+               cli_fnv1a64(arrays[k].data, arrays[k].size));
     }
     printf("]");
 }
 
-static void print_result(cli *c, const burin_model *model, const char *provider, const burin_array *inputs,
+static void print_result(cli *c, const burin_model *model, const char *provider, size_t runs, const burin_array *inputs,
                          const burin_array *outputs) {
+    const size_t n = burin_output_count(model);
     if (c->arguments.json) {
         printf("{\"provider\":\"%s\",", provider);
-        put_json("inputs", model, true, inputs);
+        put_json("inputs", model, true, runs, inputs);
         printf(",\n");
-        put_json("outputs", model, false, outputs);
+        put_json("outputs", model, false, runs, outputs);
         printf("}\n");
     } else if (!c->arguments.quiet) {
-        for (size_t i = 0; i < burin_output_count(model); i++) {
-            cli_print_array(c, "output", i, burin_output_info(model, i).name, &outputs[i]);
+        for (size_t k = 0; k < runs * n; k++) {
+            const char *what = runs > 1 ? cli_format(c, "run %zu output", k / n) : "output";
+            cli_print_array(c, what, k % n, burin_output_info(model, k % n).name, &outputs[k]);
         }
     }
+}
+
+/* Files of several runs have one extent more, and arrays have at most 8. */
+static int check_ranks(cli *c, const burin_model *model, size_t runs) {
+    for (size_t i = 0; i < burin_output_count(model) && runs > 1 && c->arguments.output_dir != NULL; i++) {
+        if (burin_output_info(model, i).rank == 8) {
+            return cli_usage(
+                c, "--repeat with --output-dir: output %zu has 8 extents, and a file of several runs one more", i);
+        }
+    }
+    return 0;
 }
 
 int cli_run(cli *c) {
@@ -189,17 +226,23 @@ int cli_run(cli *c) {
     if (status != 0) {
         return status;
     }
-    burin_array *inputs = cli_arrays(c, burin_input_count(model)), *outputs = cli_arrays(c, burin_output_count(model));
-    status = get_inputs(c, model, inputs);
+    const size_t runs = a->given.repeat ? (size_t)a->repeat : 1;
+    status = check_ranks(c, model, runs);
+    if (status != 0) {
+        return status;
+    }
+    burin_array *inputs = cli_arrays(c, runs * burin_input_count(model));
+    burin_array *outputs = cli_arrays(c, runs * burin_output_count(model));
+    status = get_inputs(c, model, runs, inputs);
     if (status == 0) {
         cli_progress(c, "running");
-        status = cli_report(c, burin_run(c->context, model, provider, &options, a->raw, inputs, outputs));
+        status = cli_report(c, burin_run_many(c->context, model, provider, &options, a->raw, runs, inputs, outputs));
     }
     if (status == 0 && a->output_dir != NULL) {
-        status = write_outputs(c, model, outputs);
+        status = write_outputs(c, model, runs, outputs);
     }
     if (status == 0) {
-        print_result(c, model, provider, inputs, outputs);
+        print_result(c, model, provider, runs, inputs, outputs);
     }
     return status;
 }

@@ -131,7 +131,7 @@ static int get_inputs(cli *c, const burin_model *model, const char *folder, buri
         return cli_usage(c, "--seed: %s has all the inputs", cli_printable(c, folder));
     }
     int status =
-        missing == n ? 0 : cli_make_inputs(c, model, cli_format(c, "there is no input_%zu: ", missing), inputs);
+        missing == n ? 0 : cli_make_inputs(c, model, cli_format(c, "there is no input_%zu: ", missing), 1, inputs);
     for (size_t i = 0; i < n && status == 0; i++) {
         burin_tensor_info want = burin_input_info(model, i);
         burin_array made = inputs[i];

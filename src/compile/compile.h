@@ -16,6 +16,7 @@ typedef struct compile_options {
     unsigned opt_level;
     const char *const *goals;
     size_t goal_count;
+    uint64_t max_trips; /* of plan_options */
     const char *dump_after;
     base_text *dump;
 } compile_options;

@@ -59,7 +59,8 @@ base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, cons
                         .prefix = o->prefix,
                         .goals = o->goals,
                         .goal_count = o->goal_count,
-                        .opt_level = o->opt_level};
+                        .opt_level = o->opt_level,
+                        .max_trips = o->max_trips};
     return plan_build(arena, ops, m, &how, plan, d);
 }
 

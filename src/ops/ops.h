@@ -41,4 +41,6 @@ bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_grap
 /* All operators of the model for which no definition exists, or no overload fits: one diagnostic each, all listed. */
 base_status ops_check(base_arena *arena, ops_registry *r, const ir_model *m, const ops_goal *goal, base_diags *d);
 
+#include "ops/session.h"
+
 #endif

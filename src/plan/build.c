@@ -1,26 +1,18 @@
-/* build.c - from a graph to kernels, buffers and places.
+/* build.c - from a model to kernels, buffers and places.
  *
- * Takes the entry graph of a model. Gives a plan_module: one kernel a node (programs folded, simplified, small stages
- * substituted), tensors with lifetimes, aliases of reshapes, offsets. Collects every operator that cannot be planned.
+ * Takes a model. Gives a plan_module: one kernel a node (programs folded, simplified, small stages substituted), the
+ * graphs of control nodes in the same list between control kernels (flatten.c), tensors with lifetimes and places
+ * (lifetimes.c). Collects every operator that cannot be planned.
  */
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "plan/plan_private.h"
+#include "plan/build.h"
 
 #define FOLD_LIMIT ((uint64_t)1 << 26)     /* bytes of one folded stage */
 #define TENSOR_LIMIT ((uint64_t)INT32_MAX) /* elements, bytes and extents: what a module's tables hold */
 #define SMALL_STAGE 12u /* nodes: a map this small is computed again at each reader rather than stored */
-
-typedef struct builder {
-    base_arena *arena;
-    ops_registry *ops;
-    const plan_options *o;
-    plan_module *plan;
-    uint32_t *of_graph; /* graph tensor -> plan tensor */
-    base_diags *d;
-} builder;
 
 /* ---- programs ---- */
 
@@ -71,7 +63,7 @@ static const lang_program *lower(base_arena *arena, const lang_program *raw, uns
 
 /* ---- tensors ---- */
 
-static uint32_t add_tensor(builder *b, plan_tensor t) {
+static uint32_t add_tensor(plan_builder *b, plan_tensor t) {
     uint32_t i = (uint32_t)b->plan->tensors.n;
     t.root = i;
     t.alignment = b->o->device->machine.alignment;
@@ -80,8 +72,16 @@ static uint32_t add_tensor(builder *b, plan_tensor t) {
     return i;
 }
 
+uint32_t plan_add_scratch(plan_builder *b, uint32_t like) {
+    plan_tensor t = b->plan->tensors.at[like];
+    t.graph_tensor = t.state = IR_NONE;
+    t.role = PLAN_SCRATCH;
+    t.data = NULL;
+    return add_tensor(b, t);
+}
+
 /* What: how the tensor is called in an error. */
-static base_status check_size(builder *b, const char *what, const plan_tensor *x, uint64_t elements) {
+static base_status check_size(plan_builder *b, const char *what, const plan_tensor *x, uint64_t elements) {
     uint64_t widest = 0;
     for (uint32_t k = 0; k < x->shape.rank; k++) {
         widest = (uint64_t)x->shape.dim[k] > widest ? (uint64_t)x->shape.dim[k] : widest;
@@ -95,29 +95,77 @@ static base_status check_size(builder *b, const char *what, const plan_tensor *x
                       b->plan->model->file, what, x->name, elements, x->bytes, widest);
 }
 
-static base_status add_graph_tensor(builder *b, uint32_t g, plan_role role, uint32_t *out) {
-    if (b->of_graph[g] != IR_NONE) {
-        *out = b->of_graph[g];
+/* A graph's constant is one tensor, however many calls of the graph there are. */
+static uint32_t *constant_place(plan_builder *b, uint32_t g) {
+    if (b->copied != NULL) {
+        return &b->copied[g];
+    }
+    uint32_t graph = (uint32_t)(b->graph - b->plan->model->graphs.at);
+    if (b->constants[graph] == NULL) {
+        b->constants[graph] = plan_no_tensors(b->arena, b->graph->tensors.n);
+    }
+    return &b->constants[graph][g];
+}
+
+static base_status add_state(plan_builder *b, uint32_t state, uint32_t *out) {
+    const ir_state *s = &b->plan->model->states.at[state];
+    if (b->states[state] != IR_NONE) {
+        *out = b->states[state];
         return BASE_OK;
     }
-    const ir_tensor *t = &b->plan->graph->tensors.at[g];
-    plan_tensor x = {
-        .graph_tensor = g, .role = role, .type = t->type, .shape = t->shape, .quant = t->quant, .data = t->data};
+    plan_tensor x = {.graph_tensor = IR_NONE,
+                     .state = state,
+                     .role = PLAN_STATE,
+                     .type = s->type,
+                     .shape = s->shape,
+                     .quant = s->quant,
+                     .data = s->data};
+    uint64_t elements = UINT64_MAX;
+    x.name = base_printable(b->arena, s->name, strlen(s->name), 80);
+    if (!ir_shape_elements(&s->shape, &elements) || !base_type_bytes(s->type, elements, &x.bytes)) {
+        x.bytes = UINT64_MAX;
+    }
+    *out = b->states[state] = add_tensor(b, x);
+    return check_size(b, base_printf(b->arena, "state %u", state), &x, elements);
+}
+
+base_status plan_add_tensor(plan_builder *b, uint32_t g, plan_role role, uint32_t *out) {
+    const ir_tensor *t = &b->graph->tensors.at[g];
+    uint32_t *place = t->data != NULL ? constant_place(b, g) : &b->of[g];
+    if (t->state != IR_NONE) {
+        return add_state(b, t->state, out);
+    }
+    if (*place != IR_NONE) {
+        *out = b->of[g] = *place;
+        return BASE_OK;
+    }
+    plan_tensor x = {.graph = (uint32_t)(b->graph - b->plan->model->graphs.at),
+                     .graph_tensor = g,
+                     .state = IR_NONE,
+                     .role = t->data != NULL ? PLAN_CONSTANT : role,
+                     .type = t->type,
+                     .shape = t->shape,
+                     .quant = t->quant,
+                     .data = t->data};
     x.name = base_printable(b->arena, t->name, strlen(t->name), 80);
     uint64_t elements = UINT64_MAX;
     if (!ir_shape_elements(&t->shape, &elements) || !ir_tensor_bytes(t, &x.bytes)) {
         x.bytes = UINT64_MAX;
     }
-    if (t->data != NULL) {
-        x.role = PLAN_CONSTANT;
-    }
-    *out = b->of_graph[g] = add_tensor(b, x); /* one that is too large, too: it is reported once */
+    *out = *place = b->of[g] = add_tensor(b, x); /* one that is too large, too: it is reported once */
     return check_size(b, base_printf(b->arena, "tensor %u", g), &x, elements);
 }
 
+uint32_t *plan_no_tensors(base_arena *arena, size_t n) {
+    uint32_t *list = BASE_NEWS(arena, uint32_t, n + 1);
+    memset(list, 0xff, (n + 1) * sizeof *list);
+    return list;
+}
+
 /* A tensor that only the program knows: an intermediate stage, or a constant that folding made. */
-static base_status add_program_tensor(builder *b, const lang_program *p, const lang_tensor *t, uint32_t *out) {
+static base_status add_program_tensor(plan_builder *b, const lang_program *p, const lang_tensor *t, uint32_t *out) {
     plan_tensor x = {.graph_tensor = IR_NONE,
+                     .state = IR_NONE,
                      .role = t->data != NULL ? PLAN_CONSTANT : PLAN_SCRATCH,
                      .type = t->type,
                      .data = t->data};
@@ -167,20 +215,46 @@ static uint32_t position(const uint32_t *list, size_t n, uint32_t what) {
     return IR_NONE;
 }
 
-static base_status bind_tensors(builder *b, plan_kernel *k) {
+/* Where output number `out` of the node goes: to its tensor; a state that the node reads, too, gets it by a copy
+ * afterwards, since a node reads everything before it writes. */
+static base_status bind_output(plan_builder *b, plan_kernel *k, size_t out, plan_pending *pending, uint32_t *tensor) {
+    uint32_t g = k->node->outputs[out];
+    const uint32_t state = b->graph->tensors.at[g].state;
+    base_status status = plan_add_tensor(b, g, PLAN_ACTIVATION, tensor);
+    bool read = false;
+    for (size_t i = 0; i < k->node->input_count && state != IR_NONE; i++) {
+        uint32_t in = k->node->inputs[i];
+        read = read || (in != IR_NONE && b->graph->tensors.at[in].state == state);
+    }
+    if (status == BASE_OK && read) {
+        pending->to = *tensor;
+        pending->from = *tensor = plan_add_scratch(b, *tensor);
+    }
+    return status;
+}
+
+static base_status bind_tensors(plan_builder *b, plan_kernel *k, plan_pending *pending) {
     const lang_program *p = k->program;
     base_arena *scratch = base_arena_new(base_arena_memory(b->arena));
     uint8_t *used = used_tensors(scratch, p);
+    uint32_t *inputs = plan_no_tensors(b->arena, p->inputs.n), *outputs = plan_no_tensors(b->arena, p->outputs.n);
     base_status status = BASE_OK;
-    k->tensor = BASE_NEWS(b->arena, uint32_t, p->tensors.n + 1);
+    k->tensor = plan_no_tensors(b->arena, p->tensors.n);
+    k->inputs = inputs;
+    k->outputs = outputs;
+    for (size_t i = 0; i < p->inputs.n && i < k->node->input_count; i++) {
+        uint32_t in = k->node->inputs[i];
+        bool known = in != IR_NONE && b->graph->tensors.at[in].data == NULL;
+        status = known ? plan_add_tensor(b, in, PLAN_ACTIVATION, &inputs[i]) : status;
+    }
     for (uint32_t i = 0; status == BASE_OK && i < p->tensors.n; i++) {
         const lang_tensor *t = &p->tensors.at[i];
         uint32_t in = position(p->inputs.at, p->inputs.n, i), out = position(p->outputs.at, p->outputs.n, i);
-        k->tensor[i] = IR_NONE;
         if (out != IR_NONE) {
-            status = add_graph_tensor(b, k->node->outputs[out], PLAN_ACTIVATION, &k->tensor[i]);
+            status = bind_output(b, k, out, &pending[out], &k->tensor[i]);
+            outputs[out] = k->tensor[i];
         } else if (used[i] && in != IR_NONE) {
-            status = add_graph_tensor(b, k->node->inputs[in], PLAN_ACTIVATION, &k->tensor[i]);
+            status = plan_add_tensor(b, k->node->inputs[in], PLAN_ACTIVATION, &k->tensor[i]);
         } else if (used[i]) {
             status = add_program_tensor(b, p, t, &k->tensor[i]);
         }
@@ -191,14 +265,7 @@ static base_status bind_tensors(builder *b, plan_kernel *k) {
 
 /* ---- kernels ---- */
 
-static base_status add_kernel(builder *b, const ir_node *n) {
-    const ir_graph *g = b->plan->graph;
-    ops_goal goal = {b->o->goals, b->o->goal_count};
-    lang_program *raw = NULL;
-    base_status status = ops_instantiate(b->arena, b->ops, b->plan->model, g, n, &goal, &raw, b->d);
-    if (status != BASE_OK) {
-        return status;
-    }
+static base_status check_extents(plan_builder *b, const ir_node *n, const lang_program *raw) {
     for (size_t i = 0; i < raw->tensors.n; i++) {
         for (uint32_t k = 0; k < raw->tensors.at[i].rank; k++) {
             if (raw->tensors.at[i].extent[k] != 0) {
@@ -207,135 +274,97 @@ static base_status add_kernel(builder *b, const ir_node *n) {
             }
         }
     }
-    plan_kernel k = {.node = n, .op = n->op, .id_count = n->id_count, .ids = n->ids, .raw = raw};
+    return BASE_OK;
+}
+
+base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
+    ops_goal goal = {b->o->goals, b->o->goal_count};
+    lang_program *raw = NULL;
+    base_status status = ops_instantiate(b->arena, b->ops, b->plan->model, b->graph, n, &goal, &raw, b->d);
+    if (status == BASE_OK) {
+        status = check_extents(b, n, raw);
+    }
+    if (status != BASE_OK) {
+        return status;
+    }
+    plan_kernel k = {.control = PLAN_COMPUTE,
+                     .condition = IR_NONE,
+                     .loop = IR_NONE,
+                     .node = n,
+                     .graph = b->graph,
+                     .op = n->op,
+                     .id_count = n->id_count,
+                     .ids = n->ids,
+                     .raw = raw};
+    plan_pending *pending = BASE_NEWS(b->arena, plan_pending, n->output_count + 1);
     k.program = lower(b->arena, raw, b->o->opt_level);
     k.macs = lang_macs(raw);
-    status = bind_tensors(b, &k);
-    if (status == BASE_OK) {
-        plan_schedule_kernel(b->arena, &k, b->o);
-        b->plan->macs += k.macs;
-        *BASE_PUSH(b->arena, &b->plan->kernels) = k;
+    status = bind_tensors(b, &k, pending);
+    if (status != BASE_OK) {
+        return status;
+    }
+    plan_schedule_kernel(b->arena, &k, b->o);
+    b->plan->macs += k.macs;
+    *BASE_PUSH(b->arena, &b->plan->kernels) = k;
+    for (size_t i = 0; status == BASE_OK && i < n->output_count; i++) {
+        if (pending[i].from != pending[i].to) {
+            status = plan_add_copy(b, pending[i].from, pending[i].to, n);
+        }
     }
     return status;
 }
 
-static base_status add_io(builder *b) {
+/* A graph that holds nothing but the copy. */
+base_status plan_add_copy(plan_builder *b, uint32_t from, uint32_t to, const ir_node *cause) {
+    const ir_graph *graph = b->graph;
+    uint32_t *of = b->of, copied[] = {from, to};
+    ir_graph *g = BASE_NEW(b->arena, ir_graph);
+    ir_node *n = BASE_NEW(b->arena, ir_node);
+    uint32_t *ends = BASE_NEWS(b->arena, uint32_t, 2);
+    *g = (ir_graph){.name = "", .index = graph->index};
+    for (size_t i = 0; i < 2; i++) {
+        const plan_tensor *t = &b->plan->tensors.at[copied[i]];
+        *BASE_PUSH(b->arena, &g->tensors) = (ir_tensor){.name = t->name,
+                                                        .type = t->type,
+                                                        .shape = t->shape,
+                                                        .data = t->role == PLAN_CONSTANT ? t->data : NULL,
+                                                        .state = IR_NONE,
+                                                        .source = IR_NONE};
+        ends[i] = (uint32_t)i;
+    }
+    *n = (ir_node){.op = "identity",
+                   .inputs = ends,
+                   .input_count = 1,
+                   .outputs = ends + 1,
+                   .output_count = 1,
+                   .ids = cause->ids,
+                   .id_count = cause->id_count,
+                   .source_name = cause->source_name,
+                   .byte = cause->byte};
+    b->copied = copied;
+    b->graph = g;
+    b->of = copied;
+    base_status status = plan_add_kernel(b, n);
+    b->copied = NULL;
+    b->graph = graph;
+    b->of = of;
+    return status;
+}
+
+static base_status add_io(plan_builder *b) {
     const ir_graph *g = b->plan->graph;
     base_status status = BASE_OK;
     for (size_t i = 0; status == BASE_OK && i < g->inputs.n; i++) {
-        status = add_graph_tensor(b, g->inputs.at[i], PLAN_INPUT, BASE_PUSH(b->arena, &b->plan->inputs));
+        status = plan_add_tensor(b, g->inputs.at[i], PLAN_INPUT, BASE_PUSH(b->arena, &b->plan->inputs));
     }
     for (size_t i = 0; status == BASE_OK && i < g->outputs.n; i++) {
-        status = add_graph_tensor(b, g->outputs.at[i], PLAN_OUTPUT, BASE_PUSH(b->arena, &b->plan->outputs));
+        status = plan_add_tensor(b, g->outputs.at[i], PLAN_OUTPUT, BASE_PUSH(b->arena, &b->plan->outputs));
     }
     return status;
 }
 
-/* ---- lifetimes, aliases, offsets ---- */
-
-static void touch(plan_module *p, uint32_t tensor, uint32_t step) {
-    plan_tensor *t = &p->tensors.at[p->tensors.at[tensor].root];
-    t->first = step < t->first ? step : t->first;
-    t->last = step > t->last ? step : t->last;
-}
-
-static bool can_share(const plan_tensor *from, const plan_tensor *to) {
-    bool both_visible = from->role == PLAN_INPUT && to->role == PLAN_OUTPUT;
-    return !both_visible && from->role != PLAN_CONSTANT && from->role != PLAN_STATE && to->role != PLAN_STATE &&
-           from->bytes == to->bytes;
-}
-
-/* Reshapes: the output is the input's bytes. A root that is an input of the module may not become its output. */
-static void find_aliases(builder *b) {
-    plan_module *p = b->plan;
-    for (size_t i = 0; b->o->opt_level > 0 && i < p->kernels.n; i++) {
-        plan_kernel *k = &p->kernels.at[i];
-        uint32_t input = 0;
-        if (!plan_is_alias(k->program, &input)) {
-            continue;
-        }
-        uint32_t from = k->tensor[k->program->inputs.at[input]], to = k->tensor[k->program->outputs.at[0]];
-        uint32_t root = p->tensors.at[from].root;
-        if (from != to && can_share(&p->tensors.at[root], &p->tensors.at[to])) {
-            p->tensors.at[to].root = root;
-            k->schedules[0].form = PLAN_ALIAS;
-            k->reason = "the same bytes under another shape";
-        }
-    }
-}
-
-static void fill_lifetimes(plan_module *p) {
-    uint32_t end = p->kernels.n == 0 ? 0 : (uint32_t)p->kernels.n - 1;
-    for (size_t i = 0; i < p->kernels.n; i++) {
-        const plan_kernel *k = &p->kernels.at[i];
-        for (size_t t = 0; t < k->program->tensors.n; t++) {
-            if (k->tensor[t] != IR_NONE) {
-                touch(p, k->tensor[t], (uint32_t)i);
-            }
-        }
-    }
-    for (size_t i = 0; i < p->inputs.n; i++) {
-        touch(p, p->inputs.at[i], 0);
-    }
-    for (size_t i = 0; i < p->outputs.n; i++) {
-        touch(p, p->outputs.at[i], end);
-    }
-    for (size_t i = 0; i < p->tensors.n; i++) {
-        plan_tensor *t = &p->tensors.at[i];
-        t->first = t->first == UINT32_MAX ? 0 : t->first;
-        if (t->root != i) {
-            t->first = p->tensors.at[t->root].first;
-            t->last = p->tensors.at[t->root].last;
-        }
-    }
-}
-
-static uint64_t line_up(plan_module *p, plan_role role) {
-    uint64_t at = 0;
-    for (size_t i = 0; i < p->tensors.n; i++) {
-        plan_tensor *t = &p->tensors.at[i];
-        if (t->role == role && t->root == i) {
-            uint64_t a = t->alignment == 0 ? 1 : t->alignment;
-            t->offset = (at + a - 1) / a * a;
-            at = t->offset + t->bytes;
-        }
-    }
-    return at;
-}
-
-static void place(builder *b) {
-    plan_module *p = b->plan;
-    base_arena *scratch = base_arena_new(base_arena_memory(b->arena));
-    plan_block *blocks = BASE_NEWS(scratch, plan_block, p->tensors.n + 1);
-    uint32_t *owner = BASE_NEWS(scratch, uint32_t, p->tensors.n + 1);
-    const char *winner = "";
-    size_t n = 0;
-    for (uint32_t i = 0; i < p->tensors.n; i++) {
-        const plan_tensor *t = &p->tensors.at[i];
-        if (t->root == i && t->role != PLAN_CONSTANT && t->role != PLAN_STATE) {
-            owner[n] = i;
-            blocks[n++] =
-                (plan_block){.bytes = t->bytes, .first = t->first, .last = t->last, .alignment = t->alignment};
-        }
-    }
-    p->arena_bytes = plan_place(scratch, blocks, n, &winner);
-    p->arena_bound = plan_place_bound(scratch, blocks, n);
-    for (size_t i = 0; i < n; i++) {
-        p->tensors.at[owner[i]].offset = blocks[i].offset;
-    }
-    for (size_t i = 0; i < p->tensors.n; i++) {
-        plan_tensor *t = &p->tensors.at[i];
-        t->offset = p->tensors.at[t->root].offset + t->root_offset;
-    }
-    p->state_bytes = line_up(p, PLAN_STATE);
-    p->constant_bytes = line_up(p, PLAN_CONSTANT);
-    p->placement = base_printf(b->arena, "%s%s", winner,
-                               p->arena_bytes == p->arena_bound ? "; optimal (this order, whole tensors)" : "");
-    base_arena_free(scratch);
-}
-
 /* What the tables and macros of a module hold as 32 bits. */
-static base_status check_totals(builder *b) {
+static base_status check_totals(plan_builder *b) {
     const plan_module *p = b->plan;
     const struct {
         const char *what;
@@ -352,24 +381,37 @@ static base_status check_totals(builder *b) {
 
 /* ---- hashes ---- */
 
-static void fill_hashes(builder *b) {
+static void fill_hashes(plan_builder *b) {
     plan_module *p = b->plan;
     base_arena *scratch = base_arena_new(base_arena_memory(b->arena));
     base_text text = {.arena = scratch};
     for (size_t i = 0; i < p->kernels.n; i++) {
-        const ir_node *n = p->kernels.at[i].node;
-        lang_print(&text, p->kernels.at[i].raw);
-        for (size_t k = 0; k < n->input_count + n->output_count; k++) {
-            base_put(&text, " %u", k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count]);
+        const plan_kernel *k = &p->kernels.at[i];
+        const ir_node *n = k->node;
+        if (k->control != PLAN_COMPUTE) {
+            base_put(&text, " control %d %u %u\n", (int)k->control, k->condition, k->jump);
+            continue;
+        }
+        lang_print(&text, k->raw);
+        for (size_t t = 0; t < n->input_count + n->output_count; t++) {
+            base_put(&text, " %u", t < n->input_count ? n->inputs[t] : n->outputs[t - n->input_count]);
         }
     }
     p->structure_hash = base_hash(text.at, text.n, 1);
     p->weights_hash = 2;
-    for (size_t i = 0; i < p->graph->tensors.n; i++) {
-        const ir_tensor *t = &p->graph->tensors.at[i];
-        uint64_t bytes;
-        if (t->data != NULL && ir_tensor_bytes(t, &bytes)) {
-            p->weights_hash = base_hash(t->data, (size_t)bytes, p->weights_hash);
+    for (size_t g = 0; g < p->model->graphs.n; g++) {
+        for (size_t i = 0; i < p->model->graphs.at[g].tensors.n; i++) {
+            const ir_tensor *t = &p->model->graphs.at[g].tensors.at[i];
+            uint64_t bytes;
+            if (t->data != NULL && ir_tensor_bytes(t, &bytes)) {
+                p->weights_hash = base_hash(t->data, (size_t)bytes, p->weights_hash);
+            }
+        }
+    }
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        const plan_tensor *t = &p->tensors.at[i];
+        if (t->role == PLAN_STATE && t->data != NULL) {
+            p->weights_hash = base_hash(t->data, (size_t)t->bytes, p->weights_hash);
         }
     }
     base_arena_free(scratch);
@@ -377,31 +419,23 @@ static void fill_hashes(builder *b) {
 
 base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, const plan_options *o,
                        plan_module **out, base_diags *d) {
-    if (m->states.n || m->graphs.n > 1) {
-        return base_error(d, NULL, "%s: models with state or several sub-graphs cannot be planned", m->file);
-    }
     plan_module *p = BASE_NEW(arena, plan_module);
     p->arena = arena;
     p->model = m;
     p->graph = &m->graphs.at[0];
     p->device = o->device;
     p->prefix = o->prefix;
-    builder b = {.arena = arena, .ops = ops, .o = o, .plan = p, .d = d};
-    b.of_graph = BASE_NEWS(arena, uint32_t, p->graph->tensors.n + 1);
-    for (size_t i = 0; i < p->graph->tensors.n; i++) {
-        b.of_graph[i] = IR_NONE;
-    }
-    base_status status = add_io(&b);
-    for (size_t i = 0; i < p->graph->nodes.n; i++) {
-        base_status one = add_kernel(&b, &p->graph->nodes.at[i]);
-        status = one != BASE_OK ? one : status;
-    }
+    p->max_trips = o->max_trips;
+    plan_builder b = {.arena = arena, .ops = ops, .o = o, .plan = p, .graph = p->graph, .d = d};
+    b.of = plan_no_tensors(arena, p->graph->tensors.n);
+    b.states = plan_no_tensors(arena, m->states.n);
+    b.constants = BASE_NEWS(arena, uint32_t *, m->graphs.n + 1);
+    base_status status = add_io(&b), planned = plan_flatten(&b);
+    status = planned != BASE_OK ? planned : status;
     if (status != BASE_OK) {
         return status;
     }
-    find_aliases(&b);
-    fill_lifetimes(p);
-    place(&b);
+    plan_place_tensors(arena, p, o->opt_level > 0);
     status = check_totals(&b);
     if (status != BASE_OK) {
         return status;

@@ -65,8 +65,23 @@ typedef struct plan_schedule {
     uint32_t threads_var; /* NEST: the outermost loop is split by parallel-for; 255: it is not */
 } plan_schedule;
 
+/* Sub-graphs stand in the list of kernels, each call of one for itself; control kernels say where to go on. */
+typedef enum plan_control {
+    PLAN_COMPUTE, /* the program; then the next kernel */
+    PLAN_IF,      /* the next kernel where the condition holds, else `jump` */
+    PLAN_ELSE,    /* the end of what is done where it holds: `jump` */
+    PLAN_WHILE,   /* the next kernel, another round, where the condition holds, else `jump`, behind the loop */
+    PLAN_REPEAT,  /* the end of a round: `jump`, where the condition is computed again */
+    PLAN_CONTROL_COUNT
+} plan_control;
+
 typedef struct plan_kernel {
-    const ir_node *node; /* the first of its nodes */
+    plan_control control;
+    uint32_t condition;    /* IF, WHILE: plan tensor, one bool; IR_NONE: it always holds */
+    uint32_t jump;         /* kernel; the number of kernels: the end */
+    uint32_t loop;         /* WHILE, REPEAT: number of the loop; else IR_NONE */
+    const ir_node *node;   /* the first of its nodes; of a copy that control needs: the control node */
+    const ir_graph *graph; /* the node's */
     size_t id_count;
     const uint32_t *ids;         /* operator ids in the input file, of all nodes it stands for */
     const char *op;              /* Burin's word */
@@ -74,6 +89,8 @@ typedef struct plan_kernel {
     const lang_program *program; /* folded, simplified, small stages substituted: what is emitted */
     /* program tensor -> plan tensor (IR_NONE: constants that plan did not place, absent inputs) */
     uint32_t *tensor;
+    /* raw's inputs and outputs -> plan tensor (IR_NONE: absent; a constant that plan did not place) */
+    const uint32_t *inputs, *outputs;
     plan_schedule *schedules; /* one for each stage of program */
     uint64_t macs, cost;      /* multiply-accumulates; predicted cycles (0: no model) */
     const char *reason;       /* why this form */
@@ -82,7 +99,9 @@ typedef struct plan_kernel {
 typedef enum plan_role { PLAN_INPUT, PLAN_OUTPUT, PLAN_ACTIVATION, PLAN_SCRATCH, PLAN_CONSTANT, PLAN_STATE } plan_role;
 
 typedef struct plan_tensor {
-    uint32_t graph_tensor; /* IR_NONE: scratch, or a constant that folding made */
+    uint32_t graph;        /* index of the model's graphs */
+    uint32_t graph_tensor; /* of that graph; IR_NONE: scratch, or a constant that folding made */
+    uint32_t state;        /* STATE: of the model's states; else IR_NONE */
     const char *name;      /* printable */
     plan_role role;
     base_type type;
@@ -96,7 +115,7 @@ typedef struct plan_tensor {
     /* in the arena (roots of INPUT OUTPUT ACTIVATION SCRATCH), the state region, or the constants */
     uint64_t offset;
     uint32_t memory;  /* index of plan_device memories */
-    const void *data; /* CONSTANT: contents as the graph has them */
+    const void *data; /* CONSTANT: contents as the graph has them; STATE: the first ones, NULL for zeros */
 } plan_tensor;
 
 typedef struct plan_module {
@@ -108,6 +127,8 @@ typedef struct plan_module {
     BASE_VEC(plan_tensor) tensors;
     BASE_VEC(plan_kernel) kernels;
     BASE_VEC(uint32_t) inputs, outputs; /* plan tensors, in graph order */
+    uint32_t loops;                     /* how many loops there are */
+    uint64_t max_trips;                 /* rounds of a loop after which the run ends with an error; 0: no bound */
     uint64_t arena_bytes, arena_bound;  /* the bound: max over kernels of live bytes (this order, whole tensors) */
     uint64_t state_bytes, constant_bytes;
     /* which order won: "by size" ... ; with "optimal (this order, whole tensors)" when it meets the bound */
@@ -122,13 +143,14 @@ typedef struct plan_options {
     const char *const *goals; /* language goals: "litert" */
     size_t goal_count;
     unsigned opt_level; /* 0: nests as defined; 1: forms by role; 2: as 1 with twice the unrolling */
+    uint64_t max_trips; /* of plan_module */
 } plan_options;
 
-/* Builds the plan of the model's entry graph. Errors: unsupported operators (all listed), shapes that are not known. */
+/* Builds the plan of the model's entry graph and of the graphs that it reaches. Errors: unsupported operators (all listed), shapes that are not known. */
 base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, const plan_options *o,
                        plan_module **out, base_diags *d);
 /* Independent check of a plan: no two live tensors overlap, every offset aligned and inside, every schedule legal for
- * its program. */
+ * its program, every jump well nested, and what a loop needs in its next round still there. */
 base_status plan_validate(const plan_module *p, base_diags *d);
 /* The table for people: per operator MACs, bytes, place, form; totals; RAM with its lower bound; constants. */
 void plan_print(base_text *out, const plan_module *p);

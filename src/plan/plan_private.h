@@ -13,6 +13,13 @@ const char *plan_role_name(plan_role r);
  * *input is set. */
 bool plan_is_alias(const lang_program *p, uint32_t *input);
 
+/* May the output of a kernel overwrite the input, while it runs? tensors of the kernel's program. */
+bool plan_in_place(const plan_kernel *k, uint32_t input, uint32_t output);
+
+/* Kernels and tensors are complete: finds what may share bytes, how long everything lives, and places it
+ * (lifetimes.c). */
+void plan_place_tensors(base_arena *arena, plan_module *p, bool share);
+
 /* Generated from devices/ (scripts/devices.py). */
 extern const plan_device plan_devices[];
 extern const size_t plan_device_total;

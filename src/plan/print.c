@@ -29,7 +29,24 @@ static const plan_schedule *main_schedule(const plan_kernel *k) {
     return &k->schedules[k->program->stages.n - 1];
 }
 
-static char *schedule_text(base_arena *arena, const plan_kernel *k) {
+/* Where a control kernel goes on, by the rows' numbers. */
+static char *control_text(base_arena *arena, const plan_module *p, const plan_kernel *k) {
+    const char *to = k->jump >= p->kernels.n ? "the end" : base_printf(arena, "step %" PRIu32, k->jump);
+    bool tests = k->control == PLAN_IF || k->control == PLAN_WHILE;
+    if (tests && k->condition == IR_NONE) {
+        return base_strdup(arena, "goes on");
+    }
+    if (tests) {
+        const plan_tensor *t = &p->tensors.at[k->condition];
+        return base_printf(arena, "@%" PRIu64 " false: to %s", t->offset, to);
+    }
+    return base_printf(arena, "to %s", to);
+}
+
+static char *schedule_text(base_arena *arena, const plan_module *p, const plan_kernel *k) {
+    if (k->control != PLAN_COMPUTE) {
+        return control_text(arena, p, k);
+    }
     if (k->program->stages.n == 0) {
         return base_strdup(arena, "constant");
     }
@@ -43,24 +60,44 @@ static char *schedule_text(base_arena *arena, const plan_kernel *k) {
     return base_strdup(arena, plan_form_name(x->form));
 }
 
+/* Are there jumps, whose targets want numbers? */
+static bool has_control(const plan_module *p) {
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        if (p->kernels.at[i].control != PLAN_COMPUTE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void put_row(base_text *out, base_arena *scratch, const plan_module *p, size_t i) {
     const plan_kernel *k = &p->kernels.at[i];
     const plan_tensor *t = output_of(p, k);
     const char *ids = k->id_count > 0 && k->ids[0] != IR_NONE ? base_printf(scratch, "%u", k->ids[0]) : "-";
+    if (has_control(p)) {
+        base_put(out, "%5zu ", i);
+    }
     base_put(out, "%5s  %-18s %-14s %-5s %12" PRIu64 " %10" PRIu64 " %10" PRIu64 " %9s  %s\n", ids, k->op,
              t == NULL ? "" : ir_shape_print(scratch, &t->shape), t == NULL ? "" : base_type_name(t->type), k->macs,
              constant_bytes(p, k), t == NULL ? 0 : t->bytes,
-             t == NULL ? "" : base_printf(scratch, "@%" PRIu64, t->offset), schedule_text(scratch, k));
+             t == NULL ? "" : base_printf(scratch, "@%" PRIu64, t->offset), schedule_text(scratch, p, k));
 }
 
 void plan_print(base_text *out, const plan_module *p) {
     base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
+    base_puts(out, has_control(p) ? " step " : "");
     base_put(out, "%5s  %-18s %-14s %-5s %12s %10s %10s %9s  %s\n", "id", "operator", "output", "type", "MACs",
              "constants", "bytes", "place", "form");
     for (size_t i = 0; i < p->kernels.n; i++) {
         put_row(out, scratch, p, i);
     }
-    base_put(out, "\noperators  %zu, %" PRIu64 " MACs\n", p->kernels.n, p->macs);
+    base_put(out, "\noperators  %zu, %" PRIu64 " MACs%s\n", p->kernels.n, p->macs,
+             p->loops > 0 ? ", of each loop one round" : "");
+    if (p->loops > 0 && p->max_trips > 0) {
+        base_put(out, "loops      at most %" PRIu64 " rounds each time\n", p->max_trips);
+    } else if (p->loops > 0) {
+        base_puts(out, "loops      without a bound: --max-trips gives one\n");
+    }
     base_put(out, "RAM        arena %" PRIu64 " bytes, lower bound %" PRIu64 "; placed %s\n", p->arena_bytes,
              p->arena_bound, p->placement);
     if (p->state_bytes > 0) {
@@ -93,8 +130,18 @@ static void put_schedule(base_text *out, const lang_program *p, size_t i, const 
              x->threads_var == 255 ? -1 : (int)x->threads_var);
 }
 
+static void put_control(base_text *out, const plan_kernel *k) {
+    static const char *const names[PLAN_CONTROL_COUNT] = {"compute", "if", "else", "while", "repeat"};
+    base_put(out, ",\"control\":\"%s\"", names[k->control]);
+    if (k->control == PLAN_COMPUTE) {
+        return;
+    }
+    base_put(out, ",\"jump\":%" PRIu32 ",\"condition\":%d,\"loop\":%d", k->jump,
+             k->condition == IR_NONE ? -1 : (int)k->condition, k->loop == IR_NONE ? -1 : (int)k->loop);
+}
+
 static void put_kernel(base_text *out, const plan_kernel *k, size_t i) {
-    base_put(out, "    {\"kernel\":%zu,\"ids\":[", i);
+    base_put(out, "    {\"kernel\":%zu,\"graph\":%" PRIu32 ",\"ids\":[", i, k->graph->index);
     for (size_t n = 0, put = 0; n < k->id_count; n++) {
         if (k->ids[n] != IR_NONE) {
             base_put(out, "%s%u", put++ ? "," : "", k->ids[n]);
@@ -102,6 +149,7 @@ static void put_kernel(base_text *out, const plan_kernel *k, size_t i) {
     }
     base_puts(out, "],\"op\":");
     base_put_quoted(out, k->op);
+    put_control(out, k);
     base_put(out, ",\"macs\":%" PRIu64 ",\"cost\":%" PRIu64 ",\"reason\":", k->macs, k->cost);
     base_put_quoted(out, k->reason == NULL ? "" : k->reason);
     base_puts(out, ",\"tensors\":[");
@@ -120,8 +168,8 @@ static void put_kernel(base_text *out, const plan_kernel *k, size_t i) {
 
 static void put_tensor(base_text *out, const plan_module *p, uint32_t i) {
     const plan_tensor *t = &p->tensors.at[i];
-    base_put(out, "    {\"tensor\":%u,\"source\":%d,\"name\":", i,
-             t->graph_tensor == IR_NONE ? -1 : (int)t->graph_tensor);
+    base_put(out, "    {\"tensor\":%u,\"graph\":%" PRIu32 ",\"source\":%d,\"name\":", i,
+             p->model->graphs.at[t->graph].index, t->graph_tensor == IR_NONE ? -1 : (int)t->graph_tensor);
     base_put_quoted(out, t->name);
     base_put(out, ",\"role\":\"%s\",\"type\":\"%s\",\"shape\":", plan_role_name(t->role), base_type_name(t->type));
     put_shape(out, &t->shape);

@@ -1,7 +1,7 @@
 /* validate.c - an independent check of a finished plan.
  *
- * Takes a plan. Gives the first fault by name. Shares no code with placement: it looks at pairs by a sweep over
- * offsets.
+ * Takes a plan. Gives the first fault by name. Shares no code with lifetimes and placement: it looks at pairs by a sweep
+ * over offsets, and at every loop by itself.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -87,8 +87,99 @@ static base_status check_schedule(const plan_kernel *k, size_t stage, base_diags
     return BASE_OK;
 }
 
-base_status plan_validate(const plan_module *p, base_diags *d) {
+/* ---- control ---- */
+
+static base_status control_error(const plan_module *p, size_t i, const char *what, base_diags *d) {
+    return base_error(d, NULL, "plan: kernel %zu %s: %s", i, p->kernels.at[i].op, what);
+}
+
+/* Jumps lead to where they may: an `if` forward over what it skips, a loop's two kernels to each other. */
+static base_status check_jump(const plan_module *p, size_t i, base_diags *d) {
+    const plan_kernel *k = &p->kernels.at[i];
+    if (k->jump > p->kernels.n) {
+        return control_error(p, i, "it jumps out of the plan", d);
+    }
+    switch (k->control) {
+    case PLAN_IF:
+    case PLAN_ELSE:
+        return k->jump > i ? BASE_OK : control_error(p, i, "it jumps back", d);
+    case PLAN_WHILE: {
+        bool closed = k->jump > i + 1 && p->kernels.at[k->jump - 1].control == PLAN_REPEAT &&
+                      p->kernels.at[k->jump - 1].loop == k->loop && k->loop < p->loops;
+        return closed ? BASE_OK : control_error(p, i, "its loop does not end where it leads", d);
+    }
+    case PLAN_REPEAT:
+        return k->jump <= i && k->loop < p->loops ? BASE_OK : control_error(p, i, "it does not jump back", d);
+    default:
+        return BASE_OK;
+    }
+}
+
+static base_status check_condition(const plan_module *p, size_t i, base_diags *d) {
+    const plan_kernel *k = &p->kernels.at[i];
+    if (k->condition == IR_NONE) {
+        return k->control == PLAN_IF ? control_error(p, i, "it has no condition", d) : BASE_OK;
+    }
+    if (k->condition >= p->tensors.n || p->tensors.at[k->condition].type != BASE_BOOL ||
+        p->tensors.at[k->condition].bytes != 1 || p->tensors.at[k->condition].role == PLAN_CONSTANT) {
+        return control_error(p, i, "its condition is no bool in memory", d);
+    }
+    return BASE_OK;
+}
+
+/* What is there before a loop and used inside it is there to the loop's end, for the next round. */
+static base_status check_loop(const plan_module *p, size_t end, base_diags *d) {
+    uint32_t start = p->kernels.at[end].jump;
+    for (uint32_t i = start; i <= end; i++) {
+        const plan_kernel *k = &p->kernels.at[i];
+        for (size_t t = 0; t <= k->program->tensors.n; t++) {
+            uint32_t tensor = t < k->program->tensors.n ? k->tensor[t] : k->condition;
+            if (tensor == IR_NONE) {
+                continue;
+            }
+            const plan_tensor *x = &p->tensors.at[p->tensors.at[tensor].root];
+            if (in_arena(x) && x->first < start && x->last < end) {
+                return base_error(d, NULL, "plan: tensor %u \"%s\" ends before its loop, kernels %u to %zu", tensor,
+                                  p->tensors.at[tensor].name, start, end);
+            }
+        }
+    }
+    return BASE_OK;
+}
+
+/* Every access lies within the lifetime. */
+static base_status check_lifetimes(const plan_module *p, size_t i, base_diags *d) {
+    const plan_kernel *k = &p->kernels.at[i];
+    for (size_t t = 0; t <= k->program->tensors.n; t++) {
+        uint32_t tensor = t < k->program->tensors.n ? k->tensor[t] : k->condition;
+        if (tensor != IR_NONE && in_arena(&p->tensors.at[p->tensors.at[tensor].root]) &&
+            (p->tensors.at[tensor].first > i || p->tensors.at[tensor].last < i)) {
+            return base_error(d, NULL, "plan: tensor %u \"%s\" is used by kernel %zu, and lives from %u to %u", tensor,
+                              p->tensors.at[tensor].name, i, p->tensors.at[tensor].first, p->tensors.at[tensor].last);
+        }
+    }
+    return BASE_OK;
+}
+
+static base_status check_control(const plan_module *p, base_diags *d) {
     base_status status = BASE_OK;
+    for (size_t i = 0; status == BASE_OK && i < p->kernels.n; i++) {
+        status = check_lifetimes(p, i, d);
+        if (status == BASE_OK && p->kernels.at[i].control != PLAN_COMPUTE) {
+            status = check_jump(p, i, d);
+        }
+        if (status == BASE_OK && p->kernels.at[i].control != PLAN_COMPUTE) {
+            status = check_condition(p, i, d);
+        }
+        if (status == BASE_OK && p->kernels.at[i].control == PLAN_REPEAT) {
+            status = check_loop(p, i, d);
+        }
+    }
+    return status;
+}
+
+base_status plan_validate(const plan_module *p, base_diags *d) {
+    base_status status = check_control(p, d);
     for (uint32_t i = 0; status == BASE_OK && i < p->tensors.n; i++) {
         status = check_tensor(p, i, d);
     }

@@ -69,6 +69,19 @@ static uint64_t weights_bytes(const c_module *m) {
     return sum;
 }
 
+static bool bounds_trips(const c_module *m) {
+    return m->plan->loops > 0 && m->plan->max_trips > 0;
+}
+
+static bool has_control(const c_module *m) {
+    for (size_t k = 0; k < m->plan->kernels.n; k++) {
+        if (m->plan->kernels.at[k].control != PLAN_COMPUTE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- P.h ---- */
 
 static void put_io_macros(c_module *m, base_text *t, bool is_input) {
@@ -91,7 +104,8 @@ static const char interface_types[] =
     "    $_ERROR_INDEX,           /* an index that depends on data is out of range */\n"
     "    $_ERROR_DIM,             /* no such dimension */\n    $_ERROR_STATE,           /* the state has another size "
     "*/\n"
-    "    $_CANCELLED\n} $_status;\nconst char *$_status_text($_status status);\n\n";
+    "    $_CANCELLED,\n    $_ERROR_TRIPS             /* a loop goes on after $_MAX_TRIPS rounds */\n} $_status;\nconst "
+    "char *$_status_text($_status status);\n\n";
 
 static const char interface_model[] =
     "typedef struct $_tensor {\n    const char *name;\n    $_type type;\n    uint32_t rank;\n    const int32_t *dims;\n"
@@ -107,7 +121,7 @@ static const char interface_model[] =
     "    void (*callback)(void *user, uint32_t step, uint32_t operator_id, int begin);\n    void *callback_user;\n"
     "    void (*parallel_for)(void *user, void (*body)(void *task, uint32_t begin, uint32_t end), void *task, uint32_t "
     "count);\n"
-    "    void *parallel_user;\n    volatile int cancelled;\n    uint32_t next;\n} $_model;\n\n";
+    "    void *parallel_user;\n    volatile int cancelled;\n    uint32_t next;\n";
 
 static const char interface_functions[] =
     "/* Inputs are written to, and outputs read from, the arena: $_ARENA_BYTES bytes at $_ARENA_ALIGNMENT. A run may "
@@ -173,12 +187,19 @@ void c_put_header(base_text *t, c_module *m) {
     c_put(m, t, "#define $_WEIGHTS_BYTES %" PRIu64 "\n#define $_WEIGHTS_HASH UINT64_C(0x%016" PRIx64 ")\n",
           m->blob.n > 0 ? (uint64_t)m->blob.n : weights_bytes(m), m->blob_hash);
     c_put(m, t, "#define $_STEP_COUNT %zu\n", m->plan->kernels.n);
+    if (bounds_trips(m)) {
+        c_put(m, t, "#define $_MAX_TRIPS %" PRIu64 "u\n", m->plan->max_trips);
+    }
     put_io_macros(m, t, true);
     put_io_macros(m, t, false);
     base_puts(t, "\n");
     c_put(m, t, "%s", interface_types);
     put_types(m, t);
     c_put(m, t, "%s", interface_model);
+    if (bounds_trips(m)) {
+        c_put(m, t, "    uint32_t trips[%" PRIu32 "]; /* rounds of each loop */\n", m->plan->loops);
+    }
+    c_put(m, t, "} $_model;\n\n");
     if (m->options->weights_blob) {
         c_put(m, t,
               "/* blob: the contents of $_weights.bin, aligned to 16, kept while the model is used. */\n"
@@ -317,6 +338,12 @@ static void put_internal(c_module *m, base_text *t) {
 
 /* ---- P.c ---- */
 
+/* Bytes from the arena's start to a tensor that is no constant. */
+static uint64_t place_of(const c_module *m, const plan_tensor *t) {
+    const plan_tensor *root = &m->plan->tensors.at[t->root];
+    return root->offset + t->root_offset + (root->role == PLAN_STATE ? state_offset(m) : 0);
+}
+
 const char *c_pointer_text(c_module *m, const plan_kernel *kernel, const c_argument *a) {
     const char *qualifier = a->written ? "" : "const ", *type = c_storage_type(a->type);
     if (a->tensor == IR_NONE) {
@@ -327,9 +354,12 @@ const char *c_pointer_text(c_module *m, const plan_kernel *kernel, const c_argum
                            m->data.at[a->data].offset);
     }
     const plan_tensor *t = &m->plan->tensors.at[kernel->tensor[a->tensor]];
-    const plan_tensor *root = &m->plan->tensors.at[t->root];
-    uint64_t offset = root->offset + t->root_offset + (root->role == PLAN_STATE ? state_offset(m) : 0);
-    return base_printf(m->arena, "(%s%s *)(void *)(arena + %" PRIu64 ")", qualifier, type, offset);
+    if (t->role == PLAN_CONSTANT) { /* that a sub-graph was given */
+        c_argument data = {
+            .tensor = IR_NONE, .data = c_data_add(m, t->type, t->data, c_elements(&t->shape)), .type = t->type};
+        return c_pointer_text(m, kernel, &data);
+    }
+    return base_printf(m->arena, "(%s%s *)(void *)(arena + %" PRIu64 ")", qualifier, type, place_of(m, t));
 }
 
 static void put_task(c_module *m, base_text *t, uint32_t k) {
@@ -384,6 +414,28 @@ static void put_call(c_module *m, base_text *t, const plan_kernel *kernel, const
     }
 }
 
+/* Where to go on: *next is the next step already. */
+static void put_control(c_module *m, base_text *t, const plan_kernel *k) {
+    bool tests = k->control == PLAN_IF || k->control == PLAN_WHILE,
+         counts = k->control == PLAN_WHILE && bounds_trips(m);
+    if (tests && k->condition != IR_NONE) {
+        c_put(m, t, "        if (arena[%" PRIu64 "] == 0u) {\n            *next = %" PRIu32 "u;\n",
+              place_of(m, &m->plan->tensors.at[k->condition]), k->jump);
+        if (counts) {
+            c_put(m, t, "            model->trips[%" PRIu32 "] = 0u;\n            break;\n", k->loop);
+        }
+        base_puts(t, "        }\n");
+    } else if (!tests) {
+        base_put(t, "        *next = %" PRIu32 "u;\n", k->jump);
+    }
+    if (counts) {
+        c_put(m, t,
+              "        if (model->trips[%" PRIu32 "] == $_MAX_TRIPS) {\n            return $_ERROR_TRIPS;\n        }\n"
+              "        model->trips[%" PRIu32 "]++;\n",
+              k->loop, k->loop);
+    }
+}
+
 static void put_steps(c_module *m, base_text *t) {
     for (uint32_t k = 0; k < m->functions.n; k++) {
         if (m->functions.at[k].split != 0) {
@@ -401,13 +453,17 @@ static void put_steps(c_module *m, base_text *t) {
     }
     base_puts(t, m->plan->kernels.n == 0 ? "0u};\n\n" : "};\n\n");
     c_put(m, t,
-          "static $_status $_do_step($_model *model, uint32_t step) {\n    uint8_t *arena = model->arena;\n    "
-          "(void)arena;\n    switch (step) {\n");
+          "static $_status $_do_step($_model *model, uint32_t step%s) {\n    uint8_t *arena = model->arena;\n    "
+          "(void)arena;\n    switch (step) {\n",
+          has_control(m) ? ", uint32_t *next" : "");
     for (uint32_t k = 0; k < m->plan->kernels.n; k++) {
         const plan_kernel *kernel = &m->plan->kernels.at[k];
         c_put(m, t, "    case %" PRIu32 "u: /* %s */\n", k, kernel->op);
         for (size_t i = 0; i < m->calls[k].list.n; i++) {
             put_call(m, t, kernel, &m->calls[k].list.at[i]);
+        }
+        if (kernel->control != PLAN_COMPUTE) {
+            put_control(m, t, kernel);
         }
         base_puts(t, "        break;\n");
     }
@@ -480,22 +536,26 @@ static const char interface_text[] =
     "such dimension\";\n"
     "    case $_ERROR_STATE:\n        return \"the state has another size\";\n    case $_CANCELLED:\n        return "
     "\"cancelled\";\n"
+    "    case $_ERROR_TRIPS:\n        return \"a loop goes on for too long\";\n"
     "    default:\n        return \"unknown status\";\n    }\n}\n\n";
 
-static const char interface_run[] =
-    "$_status $_step($_model *model, int *done) {\n    $_status status;\n    uint32_t step;\n"
+/* What P_step does before the step's own work. */
+static const char interface_step[] =
     "    if (model == NULL || model->arena == NULL || done == NULL) {\n        return $_ERROR_NULL;\n    }\n"
     "    *done = 0;\n    step = model->next;\n"
     "    if (model->cancelled != 0) {\n        model->cancelled = 0;\n        model->next = 0;\n        return "
     "$_CANCELLED;\n    }\n"
     "    if (step != $_STEP_COUNT) {\n"
     "        if (model->callback != NULL) {\n            model->callback(model->callback_user, step, "
-    "$_operator_ids[step], 1);\n        }\n"
-    "        status = $_do_step(model, step);\n"
+    "$_operator_ids[step], 1);\n        }\n";
+
+static const char interface_run[] =
     "        if (status != $_OK) {\n            model->next = 0;\n            return status;\n        }\n"
     "        if (model->callback != NULL) {\n            model->callback(model->callback_user, step, "
-    "$_operator_ids[step], 0);\n        }\n"
-    "        step++;\n    }\n"
+    "$_operator_ids[step], 0);\n        }\n";
+
+static const char interface_rest[] =
+    "    }\n"
     "    *done = step == $_STEP_COUNT;\n    model->next = *done != 0 ? 0 : step;\n    return $_OK;\n}\n\n"
     "$_status $_run($_model *model) {\n    $_status status = $_OK;\n    int done = 0;\n    if (model == NULL) {\n      "
     "  return $_ERROR_NULL;\n    }\n"
@@ -602,11 +662,27 @@ static void put_io(c_module *m, base_text *t) {
                 base_put(t, "    case %zu:\n        return %s;\n", i, c_pointer_text(m, &none, &a));
                 continue;
             }
-            uint64_t offset = root->offset + x->root_offset + (root->role == PLAN_STATE ? state_offset(m) : 0);
-            base_put(t, "    case %zu:\n        return model->arena + %" PRIu64 ";\n", i, offset);
+            base_put(t, "    case %zu:\n        return model->arena + %" PRIu64 ";\n", i, place_of(m, x));
         }
         base_puts(t, "    default:\n        return NULL;\n    }\n}\n\n");
     }
+}
+
+/* In a plan with control a step says itself which is next. */
+static void put_run(c_module *m, base_text *t) {
+    bool control = has_control(m), trips = bounds_trips(m);
+    c_put(m, t, "$_status $_step($_model *model, int *done) {\n    $_status status;\n    uint32_t step%s;\n%s",
+          control ? ", next" : "", interface_step);
+    if (trips) {
+        base_puts(t,
+                  "        if (step == 0u) {\n            memset(model->trips, 0, sizeof model->trips);\n        }\n");
+    }
+    if (control) {
+        c_put(m, t, "        next = step + 1u;\n        status = $_do_step(model, step, &next);\n");
+    } else {
+        c_put(m, t, "        status = $_do_step(model, step);\n");
+    }
+    c_put(m, t, "%s        step%s;\n%s", interface_run, control ? " = next" : "++", interface_rest);
 }
 
 static void put_quantise(c_module *m, base_text *t) {
@@ -655,7 +731,7 @@ void c_put_interface(base_text *t, c_module *m) {
     put_state(m, t);
     put_init(m, t);
     put_io(m, t);
-    c_put(m, t, "%s", interface_run);
+    put_run(m, t);
     put_quantise(m, t);
 }
 

@@ -1,0 +1,306 @@
+/* session.c - the evaluator over a whole model (session.h).
+ *
+ * Each node is compiled once, each graph once however often it is called. A run goes down the graphs by recursion, which
+ * the verifier bounds. What a graph computes lives as long as its call; of a loop's rounds only two at a time.
+ */
+#include "ops/session.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct compiled_graph {
+    lang_code **codes; /* of each node; NULL: control */
+    bool needed;       /* the session's graph reaches it */
+} compiled_graph;
+
+struct ops_session {
+    base_arena *arena;
+    const ir_model *m;
+    ops_session_options o;
+    compiled_graph *graphs;
+    void **states;
+    uint64_t *state_bytes;
+    uint64_t trips; /* of this run */
+    bool endless;
+};
+
+/* A graph that is being executed. */
+typedef struct call {
+    ops_session *s;
+    uint32_t graph;
+    base_arena *arena;     /* of the values */
+    const void **contents; /* of each tensor; NULL: not yet */
+    base_diags *d;
+} call;
+
+static const ir_graph *graph_of(const call *c) {
+    return &c->s->m->graphs.at[c->graph];
+}
+
+static uint32_t sub_graph(const ir_node *n, const char *name) {
+    return ir_attr_find(n, name)->v.graph;
+}
+
+/* ---- compiling ---- */
+
+static base_status compile_graph(ops_session *s, ops_registry *r, uint32_t graph, base_diags *d) {
+    const ir_graph *g = &s->m->graphs.at[graph];
+    compiled_graph *to = &s->graphs[graph];
+    base_status status = BASE_OK;
+    to->codes = BASE_NEWS(s->arena, lang_code *, g->nodes.n + 1);
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        const ir_node *n = &g->nodes.at[i];
+        if (ir_control_of(n) != IR_PLAIN) {
+            for (size_t k = 0; k < n->attr_count; k++) {
+                if (n->attrs[k].kind == IR_GRAPH) {
+                    s->graphs[n->attrs[k].v.graph].needed = true;
+                }
+            }
+            continue;
+        }
+        lang_program *raw = NULL;
+        base_status one = ops_instantiate(s->arena, r, s->m, g, n, s->o.goal, &raw, d);
+        if (one != BASE_OK) {
+            status = one; /* go on: all operators that are refused are listed at once */
+            continue;
+        }
+        const lang_program *p = s->o.simplified ? lang_simplify(s->arena, raw) : raw;
+        to->codes[i] = lang_compile(s->arena, p, LANG_EVAL_EXACT, d);
+        status = to->codes[i] == NULL ? BASE_REFUSED : status;
+    }
+    return status;
+}
+
+/* Graph by graph until no new one is reached. */
+static base_status compile_reached(ops_session *s, ops_registry *r, base_diags *d) {
+    base_status status = BASE_OK;
+    s->graphs[s->o.graph].needed = true;
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = 0; i < s->m->graphs.n; i++) {
+            if (s->graphs[i].needed && s->graphs[i].codes == NULL) {
+                base_status one = compile_graph(s, r, i, d);
+                status = one != BASE_OK ? one : status;
+                more = true;
+            }
+        }
+    }
+    return status;
+}
+
+base_status ops_session_new(base_arena *arena, ops_registry *r, const ir_model *m, const ops_session_options *o,
+                            ops_session **out, base_diags *d) {
+    ops_session *s = BASE_NEW(arena, ops_session);
+    *s = (ops_session){.arena = arena, .m = m, .o = *o};
+    s->graphs = BASE_NEWS(arena, compiled_graph, m->graphs.n + 1);
+    s->states = BASE_NEWS(arena, void *, m->states.n + 1);
+    s->state_bytes = BASE_NEWS(arena, uint64_t, m->states.n + 1);
+    *out = s;
+    base_status status = compile_reached(s, r, d);
+    for (size_t i = 0; status == BASE_OK && i < m->states.n; i++) {
+        const ir_state *x = &m->states.at[i];
+        uint64_t elements = 0;
+        bool sane = ir_shape_elements(&x->shape, &elements) && base_type_bytes(x->type, elements, &s->state_bytes[i]);
+        if (!sane || s->state_bytes[i] > SIZE_MAX - 1) {
+            return base_error(d, NULL, "state %zu is too large", i);
+        }
+        s->states[i] = base_alloc(arena, (size_t)s->state_bytes[i] + 1, 1);
+    }
+    if (status == BASE_OK) {
+        ops_session_reset(s);
+    }
+    return status;
+}
+
+void ops_session_reset(ops_session *s) {
+    for (size_t i = 0; i < s->m->states.n; i++) {
+        if (s->m->states.at[i].data != NULL) {
+            memcpy(s->states[i], s->m->states.at[i].data, (size_t)s->state_bytes[i]);
+        } else {
+            memset(s->states[i], 0, (size_t)s->state_bytes[i]);
+        }
+    }
+}
+
+const void *ops_session_state(const ops_session *s, uint32_t state) {
+    return s->states[state];
+}
+
+bool ops_session_endless(const ops_session *s) {
+    return s->endless;
+}
+
+/* ---- running ---- */
+
+static base_status run_graph(ops_session *s, uint32_t graph, base_arena *scratch, const void *const *inputs,
+                             void *const *outputs, base_diags *d);
+
+static base_status room_for(call *c, uint32_t tensor, void **room, uint64_t *bytes) {
+    if (!ir_tensor_bytes(&graph_of(c)->tensors.at[tensor], bytes) || *bytes > SIZE_MAX - 1) {
+        return base_error(c->d, NULL, "tensor %u is too large", tensor);
+    }
+    *room = base_alloc(c->arena, (size_t)*bytes + 1, 1);
+    return BASE_OK;
+}
+
+/* Room for what the node gives: a tensor's own, and what will become a state's contents. */
+static base_status make_outputs(call *c, const ir_node *n, void **rooms) {
+    base_status status = BASE_OK;
+    for (size_t k = 0; status == BASE_OK && k < n->output_count; k++) {
+        uint64_t bytes;
+        status = room_for(c, n->outputs[k], &rooms[k], &bytes);
+    }
+    return status;
+}
+
+/* The node has read everything: what it gave becomes visible. */
+static void keep_outputs(call *c, const ir_node *n, void *const *rooms) {
+    for (size_t k = 0; k < n->output_count; k++) {
+        uint32_t state = graph_of(c)->tensors.at[n->outputs[k]].state;
+        if (state != IR_NONE) {
+            memcpy(c->s->states[state], rooms[k], (size_t)c->s->state_bytes[state]);
+        } else {
+            c->contents[n->outputs[k]] = rooms[k];
+        }
+    }
+}
+
+static const void **inputs_of(call *c, const ir_node *n, size_t from) {
+    const void **inputs = BASE_NEWS(c->arena, const void *, n->input_count + 1);
+    for (size_t k = from; k < n->input_count; k++) {
+        inputs[k - from] = n->inputs[k] == IR_NONE ? NULL : c->contents[n->inputs[k]];
+    }
+    return inputs;
+}
+
+static base_status run_plain(call *c, const ir_node *n, const lang_code *code) {
+    const void **inputs = inputs_of(c, n, 0);
+    lang_result *results = BASE_NEWS(c->arena, lang_result, n->output_count + 1);
+    void **rooms = BASE_NEWS(c->arena, void *, n->output_count + 1);
+    base_status status = make_outputs(c, n, rooms);
+    if (status != BASE_OK) {
+        return status;
+    }
+    for (size_t k = 0; k < n->output_count; k++) {
+        results[k].data = rooms[k];
+    }
+    base_arena *inner = base_arena_new(base_arena_memory(c->arena));
+    status = lang_run(code, inner, inputs, results, c->d);
+    base_arena_free(inner);
+    if (status == BASE_OK) {
+        keep_outputs(c, n, rooms);
+    }
+    return status;
+}
+
+static base_status run_if(call *c, const ir_node *n) {
+    bool holds = base_load(BASE_BOOL, c->contents[n->inputs[0]], 0).u != 0;
+    void **rooms = BASE_NEWS(c->arena, void *, n->output_count + 1);
+    base_status status = make_outputs(c, n, rooms);
+    if (status == BASE_OK) {
+        status = run_graph(c->s, sub_graph(n, holds ? "then" : "else"), c->arena, inputs_of(c, n, 1), rooms, c->d);
+    }
+    if (status == BASE_OK) {
+        keep_outputs(c, n, rooms);
+    }
+    return status;
+}
+
+static base_status count_trip(call *c, const ir_node *n, uint64_t trips) {
+    uint64_t each = c->s->o.max_trips, all = c->s->o.most_trips != 0 ? c->s->o.most_trips : OPS_MOST_TRIPS;
+    bool own = each != 0 && trips >= each;
+    if (!own && ++c->s->trips <= all) {
+        return BASE_OK;
+    }
+    c->s->endless = true;
+    base_place place = {.file = c->s->m->file};
+    place.path = base_printf(c->s->m->arena, "subgraph[%u]/operator[%u] %s", graph_of(c)->index,
+                             n->id_count != 0 ? n->ids[0] : 0,
+                             n->source_name != NULL && *n->source_name ? n->source_name : n->op);
+    return base_error(c->d, &place, "the loop goes on after %" PRIu64 " rounds%s", own ? each : all,
+                      own ? "" : ", those of all loops counted");
+}
+
+/* The carried values have two places each, which take turns. */
+static base_status run_while(call *c, const ir_node *n) {
+    size_t count = n->output_count;
+    void **now = BASE_NEWS(c->arena, void *, count + 1), **next = BASE_NEWS(c->arena, void *, count + 1);
+    base_status status = make_outputs(c, n, now);
+    if (status == BASE_OK) {
+        status = make_outputs(c, n, next);
+    }
+    for (size_t k = 0; status == BASE_OK && k < count; k++) {
+        uint64_t bytes = 0;
+        (void)ir_tensor_bytes(&graph_of(c)->tensors.at[n->outputs[k]], &bytes);
+        memcpy(now[k], c->contents[n->inputs[k]], (size_t)bytes);
+    }
+    for (uint64_t trips = 0; status == BASE_OK; trips++) {
+        uint64_t holds = 0;
+        void *condition = &holds;
+        status = run_graph(c->s, sub_graph(n, "cond"), c->arena, (const void *const *)now, &condition, c->d);
+        if (status != BASE_OK || base_load(BASE_BOOL, condition, 0).u == 0) {
+            break;
+        }
+        status = count_trip(c, n, trips);
+        if (status == BASE_OK) {
+            status = run_graph(c->s, sub_graph(n, "body"), c->arena, (const void *const *)now, next, c->d);
+        }
+        void **swap = now;
+        now = next;
+        next = swap;
+    }
+    if (status == BASE_OK) {
+        keep_outputs(c, n, now);
+    }
+    return status;
+}
+
+static base_status run_node(call *c, size_t i) {
+    const ir_node *n = &graph_of(c)->nodes.at[i];
+    switch (ir_control_of(n)) {
+    case IR_IF:
+        return run_if(c, n);
+    case IR_WHILE:
+        return run_while(c, n);
+    case IR_PLAIN:
+        break;
+    }
+    return run_plain(c, n, c->s->graphs[c->graph].codes[i]);
+}
+
+static base_status run_graph(ops_session *s, uint32_t graph, base_arena *scratch, const void *const *inputs,
+                             void *const *outputs, base_diags *d) {
+    const ir_graph *g = &s->m->graphs.at[graph];
+    base_arena *arena = base_arena_new(base_arena_memory(scratch));
+    call c = {.s = s, .graph = graph, .arena = arena, .d = d};
+    c.contents = BASE_NEWS(arena, const void *, g->tensors.n + 1);
+    for (size_t t = 0; t < g->tensors.n; t++) {
+        const ir_tensor *x = &g->tensors.at[t];
+        c.contents[t] = x->state != IR_NONE ? s->states[x->state] : x->data;
+    }
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        c.contents[g->inputs.at[i]] = inputs[i];
+    }
+    base_status status = BASE_OK;
+    for (size_t i = 0; status == BASE_OK && i < g->nodes.n; i++) {
+        status = run_node(&c, i);
+    }
+    for (size_t i = 0; status == BASE_OK && i < g->outputs.n; i++) {
+        uint32_t t = g->outputs.at[i];
+        uint64_t bytes = 0;
+        if (c.contents[t] == NULL || !ir_tensor_bytes(&g->tensors.at[t], &bytes)) {
+            status = base_error(d, NULL, "output %zu is computed by no operator", i);
+        } else {
+            memcpy(outputs[i], c.contents[t], (size_t)bytes);
+        }
+    }
+    base_arena_free(arena);
+    return status;
+}
+
+base_status ops_session_run(ops_session *s, base_arena *scratch, const void *const *inputs, void *const *outputs,
+                            base_diags *d) {
+    s->trips = 0;
+    s->endless = false;
+    return run_graph(s, s->o.graph, scratch, inputs, outputs, d);
+}

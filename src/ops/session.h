@@ -1,0 +1,36 @@
+/* session.h - the evaluator over a whole model: graph by graph, node by node, on the definitions (part of ops' face).
+ *
+ * Takes a verified model. Gives its outputs for given inputs, any number of times; states keep their contents between
+ * runs. Control nodes run their graphs. The reference for everything that is compiled.
+ */
+#ifndef BURIN_OPS_SESSION_H
+#define BURIN_OPS_SESSION_H
+
+#include "ops/ops.h"
+
+#define OPS_MOST_TRIPS UINT64_C(10000000)
+
+typedef struct ops_session_options {
+    const ops_goal *goal; /* NULL: the default numerics */
+    bool simplified;      /* programs simplified by ranges; else as instantiated */
+    uint64_t max_trips;   /* rounds of one loop, each time it is met; 0: no such bound */
+    uint64_t most_trips;  /* rounds of all loops of one run; 0: OPS_MOST_TRIPS */
+    uint32_t graph;       /* whose inputs and outputs are meant: 0, the model's own */
+} ops_session_options;
+
+typedef struct ops_session ops_session;
+/* Compiles every node that the graph reaches, once; all operators that are refused are listed. States have their first
+ * contents. Borrows the model; lives in arena. */
+base_status ops_session_new(base_arena *arena, ops_registry *r, const ir_model *m, const ops_session_options *o,
+                            ops_session **out, base_diags *d);
+/* One run. inputs, outputs: dense, in graph order; outputs are given by the caller. A loop that passes the bound of rounds
+ * is an error, after which ops_session_endless is true. */
+base_status ops_session_run(ops_session *s, base_arena *scratch, const void *const *inputs, void *const *outputs,
+                            base_diags *d);
+bool ops_session_endless(const ops_session *s);
+/* All states to their first contents. */
+void ops_session_reset(ops_session *s);
+/* The contents of a state of the model now; owned by the session. */
+const void *ops_session_state(const ops_session *s, uint32_t state);
+
+#endif

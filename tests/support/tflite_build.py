@@ -86,6 +86,7 @@ ACTIVE = {'add': 'Add', 'sub': 'Sub', 'mul': 'Mul', 'div': 'Div', 'concatenation
 # word: (builtin's name, options table or None, {attribute: field}); all other attributes, and all inputs, are inputs of TFLite's as
 # PLACED says
 FIELDS = {
+    'rank': ('RANK', 'Rank', {}), 'range': ('RANGE', 'Range', {}),
     'dilate': ('DILATE', 'Dilate', {}),
     'atan2': ('ATAN2', None, {}), 'bitcast': ('BITCAST', 'Bitcast', {}), 'bitwise_xor': ('BITWISE_XOR', 'BitwiseXor', {}),
     'fake_quant': ('FAKE_QUANT', 'FakeQuant', {'least': 'min', 'most': 'max', 'num_bits': 'numBits', 'narrow_range': 'narrowRange'}),
@@ -149,8 +150,35 @@ def transpose_conv(a, t):
                                                'strideW': a['strides'][1]}, [constant_list(shape)] + t
 
 
+def options_3d(a, padding):
+    o = {'padding': padding}
+    for k, n in enumerate('DHW'):
+        o['stride' + n], o[f'dilation{n}Factor'] = a['strides'][k], a['dilations'][k]
+    return o
+
+
+def conv3d(a, t):
+    same = [same_pads(n, k, s, d) for n, k, s, d in zip(t[0].shape[1:4], t[1].shape[:3], a['strides'], a['dilations'])]
+    same = [p[0] for p in same] + [p[1] for p in same]
+    if any(a['pads']) and a['pads'] != same:
+        raise ValueError(f'pads {a["pads"]} are neither VALID nor SAME {same}')
+    return 'CONV_3D', 'Conv3D', options_3d(a, int(not any(a['pads']))), t
+
+
+def conv3d_transpose(a, t):
+    w, x = t[:2]
+    same = [same_pads(n, k, s, d)[0] for n, k, s, d in zip(a['extents'], w.shape[:3], a['strides'], a['dilations'])]
+    is_same = a['pads'] == same and all(-(-n // s) == m for n, s, m in zip(a['extents'], a['strides'], x.shape[1:4]))
+    if not is_same and any(a['pads']):
+        raise ValueError(f'pads {a["pads"]} are neither VALID nor SAME {same}')
+    return 'CONV_3D_TRANSPOSE', 'Conv3D', options_3d(a, int(not is_same)), \
+        [constant_list([x.shape[0], *a['extents'], w.shape[3]])] + t
+
+
 # operators with shape-like inputs and options of their own: (attributes, inputs) -> builtin, options, their fields, inputs
 SHAPED = {
+    'conv3d': conv3d,
+    'conv3d_transpose': conv3d_transpose,
     'add_n': lambda a, t: ('ADD_N', 'AddN', {}, t),
     'arg_max': arg('Max'),
     'arg_min': arg('Min'),

@@ -6,14 +6,18 @@
 
 #define ANY TFLITE_ANY
 #define STEP(kind, name, a, b)                                                                                         \
-    { &tflite_step_##kind, name, a, b }
+    { &tflite_step_##kind, name, a, b, 0 }
 #define NOTHING                                                                                                        \
-    { NULL, NULL, 0, 0 }
+    { NULL, NULL, 0, 0, 0 }
 #define ACT(table) STEP(act, "act", TFLITE_##table##_fused_activation_function, 4)
 #define ACT_TANH(table) STEP(act, "act", TFLITE_##table##_fused_activation_function, 5)
 #define PAIR(name, h, w) STEP(pair, name, TFLITE_##h, TFLITE_##w)
-#define PADS(table) STEP(pads, "pads", TFLITE_##table##_padding, 0)
-#define TRANSPOSED(table) STEP(transposed, NULL, TFLITE_##table##_padding, 0)
+#define TRIPLE(name, d, h, w)                                                                                          \
+    { &tflite_step_triple, name, TFLITE_##d, TFLITE_##h, TFLITE_##w }
+#define PADS(table) STEP(pads, "pads", TFLITE_##table##_padding, 1)
+#define PADS_3D(table) STEP(pads, "pads", TFLITE_##table##_padding, 0)
+#define TRANSPOSED(table) STEP(transposed, NULL, TFLITE_##table##_padding, 1)
+#define TRANSPOSED_3D(table) STEP(transposed, NULL, TFLITE_##table##_padding, 0)
 #define INT(name, field) STEP(int, name, TFLITE_##field, 0)
 #define FLOAT(name, field) STEP(float, name, TFLITE_##field, 0)
 #define AXIS(name, field, extra) STEP(axis, name, TFLITE_##field, extra)

@@ -25,7 +25,7 @@ typedef struct tflite_step_kind {
 struct tflite_step {
     const tflite_step_kind *kind; /* NULL: no further step */
     const char *name;             /* of the attribute, or the words of a refusal */
-    int a, b;                     /* fields or an input's number */
+    int a, b, c;                  /* fields or an input's number */
 };
 
 typedef struct tflite_word {

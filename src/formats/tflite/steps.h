@@ -1,6 +1,6 @@
 /* steps.h - private to formats/tflite: every kind of step of the dictionary, and what their files share.
  *
- * A kind is defined in steps_options.c (attributes that TFLite keeps in options), steps_inputs.c (in constant inputs),
+ * A kind is defined in steps_options.c (attributes that TFLite keeps in options), steps_windows.c (those of windows), steps_inputs.c (in constant inputs),
  * steps_outputs.c (in the shapes of outputs), steps_states.c (in variable tensors and intermediates) or steps_slices.c. dictionary.def says what each does.
  */
 #ifndef BURIN_TFLITE_STEPS_H
@@ -8,13 +8,14 @@
 
 #include "formats/tflite/dictionary.h"
 
-extern const tflite_step_kind tflite_step_act, tflite_step_pair, tflite_step_pads, tflite_step_int, tflite_step_float,
-    tflite_step_axis, tflite_step_said, tflite_step_only, tflite_step_multiplier, tflite_step_transposed;
+extern const tflite_step_kind tflite_step_act, tflite_step_int, tflite_step_float,
+    tflite_step_axis, tflite_step_said, tflite_step_only, tflite_step_multiplier;
 extern const tflite_step_kind tflite_step_axis_in, tflite_step_axes_in, tflite_step_perm_in, tflite_step_pads_in,
     tflite_step_said_in, tflite_step_list_in, tflite_step_pairs_in, tflite_step_int_in;
 extern const tflite_step_kind tflite_step_out_shape, tflite_step_out_extents, tflite_step_ones_in, tflite_step_ones_out,
     tflite_step_even, tflite_step_inputs, tflite_step_outputs, tflite_step_type_out, tflite_step_type_in;
 extern const tflite_step_kind tflite_step_states, tflite_step_intermediates;
+extern const tflite_step_kind tflite_step_pair, tflite_step_triple, tflite_step_pads, tflite_step_transposed;
 extern const tflite_step_kind tflite_step_slice, tflite_step_window_in;
 
 #define TFLITE_LIKE_PRINTF(text, first) __attribute__((format(printf, text, first)))

@@ -70,3 +70,19 @@ def dilate(r, kind):
     shape = r.shape(1, 4, 4)
     return [r.tensor(kind, shape, quant=False), r.const('i32', [r.randint(1, 4) for _ in shape]), r.tensor(kind, [], quant=False)], \
         [r.out(kind, quant=False)], {}
+
+
+@row('RANK', 'f32', 'i8', 'i32', options='Rank')
+def rank(r, kind):
+    return [r.tensor(kind, r.shape(0, 5))], [r.out('i32')], {}
+
+
+@row('RANGE', 'f32', 'i32', 'i64', options='Range')
+def range_(r, kind):
+    if kind == 'f32':
+        start, delta, n = r.uniform(-5, 5), r.choice([-1, 1]) * r.uniform(0.1, 2), r.randint(1, 20)
+        limit = start + delta * (n - 0.5)
+    else:
+        start, delta, n = r.randint(-20, 20), r.choice([-1, 1]) * r.randint(1, 7), r.randint(0, 20)
+        limit = start + delta * n - (r.randint(0, abs(delta) - 1) * (1 if delta > 0 else -1) if n else 0)
+    return [r.const(kind, start), r.const(kind, limit), r.const(kind, delta)], [r.out(kind)], {}

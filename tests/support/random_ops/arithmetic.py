@@ -1,0 +1,58 @@
+"""Rows of arithmetic, comparisons and logic on two tensors, with broadcasting."""
+from rows import QUANTISED, row
+
+INTEGERS = ('i8', 'u8', 'i16', 'i32', 'i64')
+
+
+@row(['ADD'], 'f32', *INTEGERS, options='Add')
+@row(['SUB'], 'f32', *INTEGERS, options='Sub')
+@row(['MUL'], 'f32', *INTEGERS, 'u32', options='Mul')
+@row(['DIV'], 'f32', 'u8', 'i32', options='Div')
+def active(r, kind, name):
+    a, b = r.broadcast()
+    x, y = r.tensor(kind, a), r.tensor(kind, b)
+    if name == 'DIV':
+        zero = y.zero[0] if y.zero else 0
+        y.data[y.data == zero] = zero + 1 if zero < 100 else zero - 1
+    fields = {'fusedActivationFunction': r.choice([0, 1, 3] if kind in ('i32', 'i64', 'u32') else [0, 1, 2, 3]) if kind != 'u32' else 0}
+    if name in ('ADD', 'SUB'):
+        fields['potScaleInt16'] = False
+    return [x, y], [r.out(kind)], fields
+
+
+@row(['MAXIMUM', 'MINIMUM'], 'f32', *INTEGERS, options='MaximumMinimum')
+def extreme(r, kind, name):
+    a, b = r.broadcast()
+    x = r.tensor(kind, a)
+    y = r.tensor(kind, b, scale=x.scale[0] if x.scale else None, zero=x.zero[0] if x.zero else None)
+    return [x, y], [r.out(kind, like=x)], {}
+
+
+@row(['FLOOR_DIV'], 'f32', 'i8', 'i16', 'i32', options='FloorDiv')
+@row(['FLOOR_MOD'], 'f32', 'i8', 'i16', 'i32', 'i64', options='FloorMod')
+def floored(r, kind, name):
+    a, b = r.broadcast()
+    x, y = r.tensor(kind, a, quant=False), r.tensor(kind, b, quant=False)
+    y.data[y.data == 0] = 3
+    return [x, y], [r.out(kind, quant=False)], {}
+
+
+COMPARISONS = {'EQUAL': 'Equal', 'NOT_EQUAL': 'NotEqual', 'LESS': 'Less', 'LESS_EQUAL': 'LessEqual', 'GREATER': 'Greater',
+               'GREATER_EQUAL': 'GreaterEqual'}
+
+
+def compare(r, kind, name):
+    a, b = r.broadcast()
+    bounds = [] if kind in ('f32', 'bool') else [0, 9]
+    return [r.tensor(kind, a, *bounds), r.tensor(kind, b, *bounds)], [r.out('bool')], {}
+
+
+for word, table in COMPARISONS.items():
+    row([word], 'f32', *INTEGERS, *(['bool'] if 'EQUAL' in word[-5:] and word in ('EQUAL', 'NOT_EQUAL') else []), options=table)(compare)
+
+
+@row(['LOGICAL_AND'], 'bool', options='LogicalAnd')
+@row(['LOGICAL_OR'], 'bool', options='LogicalOr')
+def logical(r, kind, name):
+    a, b = r.broadcast()
+    return [r.tensor(kind, a), r.tensor(kind, b)], [r.out('bool')], {}

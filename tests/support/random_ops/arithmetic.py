@@ -1,4 +1,6 @@
 """Rows of arithmetic, comparisons and logic on two tensors, with broadcasting."""
+import numpy as np
+
 from rows import QUANTISED, row
 
 INTEGERS = ('i8', 'u8', 'i16', 'i32', 'i64')
@@ -7,13 +9,17 @@ INTEGERS = ('i8', 'u8', 'i16', 'i32', 'i64')
 @row(['ADD'], 'f32', *INTEGERS, options='Add')
 @row(['SUB'], 'f32', *INTEGERS, options='Sub')
 @row(['MUL'], 'f32', *INTEGERS, 'u32', options='Mul')
-@row(['DIV'], 'f32', 'u8', 'i32', options='Div')
+@row(['DIV'], 'f32', 'i8', 'u8', 'i16', 'i32', options='Div')
 def active(r, kind, name):
     a, b = r.broadcast()
     x, y = r.tensor(kind, a), r.tensor(kind, b)
-    if name == 'DIV':
-        zero = y.zero[0] if y.zero else 0
-        y.data[y.data == zero] = zero + 1 if zero < 100 else zero - 1
+    if name == 'DIV' and kind in QUANTISED:  # of quotients far below 1 LiteRT's kernel shifts by more than there are bits
+        for t, least, most in ((x, 16, 100), (y, 1, 15)):
+            zero, top = t.zero[0], np.iinfo(t.data.dtype).max
+            up = -1 if zero + most > top or (r.flag() and zero - most > np.iinfo(t.data.dtype).min) else 1
+            t.data = np.array([zero + up * r.randint(least, most) for _ in t.data.flat], t.data.dtype).reshape(t.shape)
+    elif name == 'DIV':
+        y.data[y.data == 0] = 3
     fields = {'fusedActivationFunction': r.choice([0, 1, 3] if kind in ('i32', 'i64', 'u32') else [0, 1, 2, 3]) if kind != 'u32' else 0}
     if name in ('ADD', 'SUB'):
         fields['potScaleInt16'] = False

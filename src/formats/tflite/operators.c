@@ -213,6 +213,30 @@ static void fold_shape(tflite_op *op) {
     r->derived[op->outputs[0]] = true;
 }
 
+/* Sparse constants are dense since they were read (sparse.c). */
+static void fold_densify(tflite_op *op) {
+    if (op->input_count != 1 || op->output_count != 1 || op->inputs[0] == IR_NONE) {
+        tflite_op_error(op, "%zu inputs and %zu outputs: expected 1 and 1", op->input_count, op->output_count);
+        return;
+    }
+    const ir_tensor *from = tflite_op_input(op, 0);
+    ir_tensor *to = &op->r->g->tensors.at[op->outputs[0]];
+    if (op->infers) {
+        tflite_set_shape(op->r, op->outputs[0], &from->shape);
+    }
+    if (!from->data || from->type != to->type || !ir_shape_same(&from->shape, &to->shape) || to->data ||
+        to->state != IR_NONE) {
+        tflite_op_error(op, "expected a constant, and a computed tensor of its type and shape");
+        return;
+    }
+    to->data = from->data;
+}
+
+/* What is computed here has no word: its output is a constant. */
+static void (*folded(int64_t code))(tflite_op *) {
+    return code == TFLITE_OP_SHAPE ? fold_shape : code == TFLITE_OP_DENSIFY ? fold_densify : NULL;
+}
+
 static void read_operator(tflite_reader *r, wire_path *path, const wire_table *table) {
     const char *custom;
     int64_t code = read_code(r, path, table, &custom);
@@ -235,8 +259,10 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     op.recorded = is_recorded(&op);
     op.infers = tflite_is_open(r, op.inputs, op.input_count, op.outputs, op.output_count) &&
                 !(r->keep_unsupported && op.recorded);
-    if (settled && code == TFLITE_OP_SHAPE) {
-        fold_shape(&op);
+    if (settled && folded(code)) {
+        if (tensors_are_supported(&op)) {
+            folded(code)(&op);
+        }
     } else if ((!word || !settled) && r->keep_unsupported) {
         const char *kind = code == TFLITE_OP_CUSTOM ? "custom" : "tflite";
         ir_node *node = ir_node_add(r->m, r->g, base_printf(r->arena, "%s %s", kind, path->note), op.inputs,
@@ -254,7 +280,7 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
 static void read_word(tflite_reader *r, wire_path *path, const wire_table *table) {
     const char *custom;
     int64_t code = read_code(r, path, table, &custom);
-    if (code >= 0 && code != TFLITE_OP_SHAPE && !tflite_word_of(code)) {
+    if (code >= 0 && !folded(code) && !tflite_word_of(code)) {
         const char *name = tflite_builtin_name(code);
         path->note = code == TFLITE_OP_CUSTOM ? custom : name ? name : base_printf(r->arena, "%lld", (long long)code);
         note_unsupported(r, path, table, code, custom);

@@ -39,6 +39,7 @@ typedef struct tflite_reader {
     bool *changed;     /* its shape is not the recorded one */
     bool *derived;     /* its contents were computed here, from shapes */
     bool *is_variable; /* the file says that it keeps its contents */
+    uint64_t dense;    /* bytes of sparse tensors that were made dense */
 } tflite_reader;
 
 #define TFLITE_REMEDY_OPERATOR "burin operators lists those that are"
@@ -50,6 +51,9 @@ void tflite_unsupported(tflite_reader *r, const wire_path *path, uint64_t byte, 
 void tflite_read_tensors(tflite_reader *r, const wire_path *path, const wire_table *subgraph);
 /* Reads all operators into nodes of r->g, by the dictionary. */
 void tflite_read_operators(tflite_reader *r, const wire_path *path, const wire_table *subgraph);
+/* The dense contents of a sparse constant, in the arena, from the values that are stored. NULL: refused, or a fault. */
+const void *tflite_read_sparse(tflite_reader *r, const wire_path *tensor_path, const wire_table *tensor,
+                               const ir_tensor *t, base_bytes values);
 /* The contents of a buffer, index in range: at NULL: none. */
 base_bytes tflite_read_buffer(tflite_reader *r, uint64_t index);
 /* Reads description, signatures and metadata; the sub-graphs have been read. */

@@ -68,10 +68,13 @@ static unsigned width_of(tflite_kind kind) {
     case TFLITE_U8:
     case TFLITE_I8:
     case TFLITE_UNION:
+    case TFLITE_U8S:
         return 1;
     case TFLITE_U64:
     case TFLITE_I64S:
         return 8;
+    case TFLITE_U16S:
+        return 2;
     default:
         return 4;
     }

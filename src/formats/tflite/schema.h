@@ -20,6 +20,8 @@ typedef enum tflite_kind {
     TFLITE_STRING,
     TFLITE_BYTES,
     TFLITE_TABLES,
+    TFLITE_U8S, /* as BYTES, but walked: the bytes count as visited */
+    TFLITE_U16S,
     TFLITE_I32S,
     TFLITE_I64S,
     TFLITE_F32S
@@ -60,7 +62,7 @@ int64_t tflite_int(wire_fb *fb, const wire_path *outer, const wire_table *t, tfl
 float tflite_float(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);
 wire_table tflite_table(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);
 wire_table tflite_union(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f, unsigned *type);
-/* TABLES, I32S, I64S, F32S */
+/* TABLES, U8S, U16S, I32S, I64S, F32S */
 wire_vector tflite_list(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);
 /* STRING, BYTES */
 base_bytes tflite_bytes(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);

@@ -120,6 +120,11 @@ static void read_constant(source *s) {
     if (wire_fb_failed(fb) || !data.size) {
         return;
     }
+    if (tflite_table(fb, s->path, &s->table, TFLITE_Tensor_sparsity).at) {
+        s->t->data = tflite_read_sparse(s->r, s->path, &s->table, s->t, data);
+        s->t->type = s->t->data ? s->t->type : BASE_NONE;
+        return;
+    }
     if (!ir_tensor_bytes(s->t, &wanted) || wanted != data.size) {
         tflite_error(fb, s->path, &s->table, TFLITE_Tensor_buffer, "buffer %lld has %zu bytes: %s %s has %llu",
                      (long long)index, data.size, base_type_name(s->t->type), ir_shape_print(s->r->arena, &s->t->shape),
@@ -218,11 +223,6 @@ static void read_tensor(tflite_reader *r, const wire_path *path, const wire_tabl
     source s = {r, path, *table, &r->g->tensors.at[index]};
     s.t->source = index;
     r->is_variable[index] = tflite_int(&r->fb, path, table, TFLITE_Tensor_is_variable) != 0;
-    wire_table sparsity = tflite_table(&r->fb, path, table, TFLITE_Tensor_sparsity);
-    if (sparsity.at) {
-        tflite_unsupported(r, path, table->at, "a sparse tensor", "convert the model with dense weights");
-        return;
-    }
     if (!read_type(&s) || !read_shape(&s)) {
         return;
     }

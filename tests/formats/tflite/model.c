@@ -2,6 +2,40 @@
  * i's. */
 #include "model.h"
 
+static size_t build_list(flat *f, const int32_t *list, int n, size_t width) {
+    size_t vector = flat_vector(f, (size_t)n, width);
+    for (size_t k = 0; k < (size_t)n; k++)
+        flat_put(f, vector + 4 + width * k, (uint32_t)list[k], width);
+    return vector;
+}
+
+static void build_integers(flat *f, size_t level, size_t field, int type, const int32_t *list, int n) {
+    flat_put(f, flat_field(f, level, field), (uint64_t)type, 1);
+    size_t table = flat_table(f, "4");
+    flat_point(f, flat_field(f, level, field + 1), table);
+    flat_point(f, flat_field(f, table, 0), build_list(f, list, n, type == 1 ? 4 : type == 2 ? 2 : 1));
+}
+
+static size_t build_sparse(flat *f, const model_sparse *s) {
+    size_t table = flat_table(f, "444");
+    flat_point(f, flat_field(f, table, 0), build_list(f, s->order, s->order_count, 4));
+    flat_point(f, flat_field(f, table, 1), build_list(f, s->blocks, s->block_count, 4));
+    size_t levels = flat_vector(f, (size_t)s->level_count, 4);
+    flat_point(f, flat_field(f, table, 2), levels);
+    for (int i = 0; i < s->level_count; i++) {
+        const model_level *l = &s->levels[i];
+        size_t level = flat_table(f, l->type ? "141414" : "14");
+        flat_point(f, levels + 4 + 4 * (size_t)i, level);
+        flat_put(f, flat_field(f, level, 0), (uint64_t)l->format, 1);
+        flat_put(f, flat_field(f, level, 1), (uint32_t)l->size, 4);
+        if (l->type) {
+            build_integers(f, level, 2, l->type, l->segments, l->segment_count);
+            build_integers(f, level, 4, l->type, l->indices, l->index_count);
+        }
+    }
+    return table;
+}
+
 static void build_tensor(flat *f, const model_tensor *t, int i, model_places *at) {
     size_t table = at->tensor[i] = flat_table(f, "41444144--4");
     at->shape[i] = flat_vector(f, (size_t)t->rank, 4);
@@ -13,7 +47,10 @@ static void build_tensor(flat *f, const model_tensor *t, int i, model_places *at
     flat_point(f, flat_field(f, table, 3), flat_string(f, t->name ? t->name : "t"));
     flat_put(f, flat_field(f, table, 5), t->variable, 1);
     /* An offset of 0 is no offset: the fields that have no value leave the vtable. */
-    flat_put(f, flat_vtable(f, table) + 4 + 2 * 6, 0, 2);
+    if (t->sparse)
+        flat_point(f, flat_field(f, table, 6), build_sparse(f, t->sparse));
+    else
+        flat_put(f, flat_vtable(f, table) + 4 + 2 * 6, 0, 2);
     flat_put(f, flat_vtable(f, table) + 4 + 2 * 7, 0, 2);
     if (!t->scales) {
         flat_put(f, flat_vtable(f, table) + 4 + 2 * 4, 0, 2);
@@ -35,18 +72,11 @@ static void build_tensor(flat *f, const model_tensor *t, int i, model_places *at
     flat_put(f, flat_field(f, q, 6), (uint32_t)t->axis, 4);
 }
 
-static size_t build_indices(flat *f, const int32_t *list, int n) {
-    size_t vector = flat_vector(f, (size_t)n, 4);
-    for (size_t k = 0; k < (size_t)n; k++)
-        flat_put(f, vector + 4 + 4 * k, (uint32_t)list[k], 4);
-    return vector;
-}
-
 static void build_op(flat *f, const model_op *op, int i, model_places *at) {
     size_t table = at->op[i] = flat_table(f, op->options ? "44414" : "444");
     flat_put(f, flat_field(f, table, 0), (uint64_t)i, 4);
-    flat_point(f, flat_field(f, table, 1), at->op_inputs[i] = build_indices(f, op->inputs, op->input_count));
-    flat_point(f, flat_field(f, table, 2), at->op_outputs[i] = build_indices(f, op->outputs, op->output_count));
+    flat_point(f, flat_field(f, table, 1), at->op_inputs[i] = build_list(f, op->inputs, op->input_count, 4));
+    flat_point(f, flat_field(f, table, 2), at->op_outputs[i] = build_list(f, op->outputs, op->output_count, 4));
     if (!op->options)
         return;
     flat_put(f, flat_field(f, table, 3), (uint64_t)op->options, 1);
@@ -94,8 +124,8 @@ void model_build(flat *f, const model_spec *spec, model_places *at) {
     flat_point(f, flat_field(f, at->root, 4), at->buffers = flat_vector(f, (size_t)spec->tensor_count + 1, 4));
     flat_point(f, at->subgraphs + 4, at->subgraph = flat_table(f, "44444"));
     flat_point(f, flat_field(f, at->subgraph, 0), at->tensors = flat_vector(f, (size_t)spec->tensor_count, 4));
-    flat_point(f, flat_field(f, at->subgraph, 1), build_indices(f, spec->inputs, spec->input_count));
-    flat_point(f, flat_field(f, at->subgraph, 2), build_indices(f, spec->outputs, spec->output_count));
+    flat_point(f, flat_field(f, at->subgraph, 1), build_list(f, spec->inputs, spec->input_count, 4));
+    flat_point(f, flat_field(f, at->subgraph, 2), build_list(f, spec->outputs, spec->output_count, 4));
     flat_point(f, flat_field(f, at->subgraph, 3), at->operators = flat_vector(f, (size_t)spec->op_count, 4));
     flat_point(f, flat_field(f, at->subgraph, 4), flat_string(f, "main"));
     for (int i = 0; i < spec->tensor_count; i++) {

@@ -8,6 +8,18 @@
 
 enum { MODEL_MOST = 48 };
 
+/* A level of a sparse tensor. type: of both vectors: 0 none, 1 i32, 2 u16, 3 u8. */
+typedef struct model_level {
+    int format, size, type, segment_count, index_count;
+    int32_t segments[8], indices[8];
+} model_level;
+
+typedef struct model_sparse {
+    int order_count, block_count, level_count;
+    int32_t order[8], blocks[8];
+    model_level levels[8];
+} model_sparse;
+
 /* Types by the schema: 0 f32, 1 f16, 2 i32, 3 u8, 4 i64, 5 string, 6 bool, 7 i16, 9 i8, 17 i4. */
 typedef struct model_tensor {
     int type, rank;
@@ -20,6 +32,7 @@ typedef struct model_tensor {
     int64_t zero[8];
     int axis;
     bool variable;
+    const model_sparse *sparse; /* NULL: dense */
 } model_tensor;
 
 typedef struct model_op {

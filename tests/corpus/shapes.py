@@ -4,7 +4,7 @@
 
   shapes.py [--only PATTERN]
 
-Integers bit for bit, floats by the bound. Where only the batch grows, N inputs in one call also give what N single calls give.
+Integers bit for bit, floats by the bound. What one does not take for these extents (a RESHAPE to constant ones), neither may. Where only the batch grows, N inputs in one call also give what N single calls give.
 Run by the oracles' Python; by ctest's Python it starts that one.
 """
 import argparse
@@ -163,7 +163,7 @@ def one(item):
         answer = from_litert(model, wanted)
         done = emitted.emit(model, work / "m", "--numerics", "litert", "--device", "host", *options)
         if isinstance(answer, str):
-            return label, "theirs", f"{answer} (ours: {emitted.refusal(done) if done.returncode else 'taken'})"
+            return label, "neither" if done.returncode == 1 else "theirs", f"{answer}; here: {emitted.refusal(done)}"
         if done.returncode:
             return label, "refused" if done.returncode == 1 else "wrong", emitted.refusal(done)
         inputs, outputs = answer
@@ -193,10 +193,11 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         for (name, _), (label, verdict, why) in zip(items, pool.map(one, items)):
             counts[verdict] = counts.get(verdict, 0) + 1
-            failed |= verdict == "wrong" or verdict != "equal" and name in REQUIRED
+            failed |= verdict == "wrong" or verdict not in ("equal", "neither") and name in REQUIRED
             if verdict != "equal":
                 print(f"{verdict:8} {label}: {why}", flush=True)
-    print(f"{counts.get('equal', 0)} equal, {counts.get('wrong', 0)} wrong, {counts.get('theirs', 0)} LiteRT does not run, "
+    print(f"{counts.get('equal', 0)} equal, {counts.get('wrong', 0)} wrong, {counts.get('neither', 0)} that neither takes, "
+          f"{counts.get('theirs', 0)} that only LiteRT does not run, "
           f"{counts.get('refused', 0)} refused")
     sys.exit(1 if failed or not counts.get("equal") else 0)
 

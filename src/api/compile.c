@@ -141,18 +141,38 @@ static base_status fill_cases(burin_context *c, const burin_model *m, const api_
 static base_status check(burin_context *c, const burin_model *m, const api_resolved *o,
                          const burin_compile_options *given, const plan_module *plan, check_result *result) {
     *result = (check_result){.why = "not checked: --no-check", .json = "{\"checked\":false,\"why\":\"--no-check\"}"};
-    if (!o->compile.target->executable) {
+    if (!o->compile.target->executable && o->compile.target->format == NULL) {
         *result = (check_result){.why = "not checked: this target does not run",
                                  .json = "{\"checked\":false,\"why\":\"this target does not run\"}"};
         return BASE_OK;
     }
-    if (!given->check) {
+    if (!given->check || !o->compile.target->executable) {
         return BASE_OK;
     }
     base_arena *scratch = base_arena_new(&c->memory);
     check_result r;
     base_status status =
         check_emitted(scratch, c->ops, m->ir, plan, &o->compile, given->compiler, given->check_cases, &r, &c->diags);
+    if (status == BASE_OK) {
+        *result = (check_result){
+            .checked = r.checked, .why = base_strdup(c->arena, r.why), .json = base_strdup(c->arena, r.json)};
+    }
+    base_arena_free(scratch);
+    return status;
+}
+
+/* Of a target that writes a format: the file is read again. */
+static base_status check_files(burin_context *c, const burin_model *m, const api_resolved *o,
+                               const burin_compile_options *given, const ir_model *written, const target_files *files,
+                               check_result *result) {
+    if (!given->check || o->compile.target->format == NULL) {
+        return BASE_OK;
+    }
+    base_arena *scratch = base_arena_new(&c->memory);
+    check_result r;
+    const base_bytes bytes = {files->list.at[0].bytes, files->list.at[0].size};
+    base_status status =
+        check_written(scratch, c->ops, m->ir, written, &o->compile, bytes, given->check_cases, &r, &c->diags);
     if (status == BASE_OK) {
         *result = (check_result){
             .checked = r.checked, .why = base_strdup(c->arena, r.why), .json = base_strdup(c->arena, r.json)};
@@ -185,15 +205,9 @@ static void describe(burin_context *c, const plan_module *plan, const target_fil
 
 static base_status compile_without_plan(burin_context *c, const api_resolved *o, const burin_model *m,
                                         ir_model **changed) {
-    base_status status = api_copy(m, changed);
-    passes_context passes = {.arena = c->arena,
-                             .ops = c->ops,
-                             .goal = {o->compile.goals, o->compile.goal_count},
-                             .opt_level = o->compile.opt_level,
-                             .dump_after = o->compile.dump_after,
-                             .dump = o->compile.dump};
     c->dump.n = 0;
-    return status != BASE_OK ? status : passes_run(&passes, *changed, &c->diags);
+    base_status status = api_copy(m, changed);
+    return status != BASE_OK ? status : compile_passes(c->arena, c->ops, *changed, &o->compile, &c->diags);
 }
 
 static base_status compile(burin_context *c, void *arguments) {
@@ -222,6 +236,9 @@ static base_status compile(burin_context *c, void *arguments) {
     if (status == BASE_OK) {
         t.plan_check = result.json;
         status = compile_emit(c->arena, &o.compile, plan, changed, &t, &files, &c->diags);
+    }
+    if (status == BASE_OK) {
+        status = check_files(c, m, &o, &given, changed, &files, &result);
     }
     if (status == BASE_OK) {
         burin_output *output = BASE_NEW(c->arena, burin_output);

@@ -95,7 +95,7 @@ typedef struct checker {
     base_diags *d;
 } checker;
 
-static void **rooms(base_arena *scratch, const ir_graph *g, const uint32_t *list, size_t n, size_t runs) {
+void **check_rooms(base_arena *scratch, const ir_graph *g, const uint32_t *list, size_t n, size_t runs) {
     void **r = BASE_NEWS(scratch, void *, n *runs + 1);
     for (size_t i = 0; i < n * runs; i++) {
         uint64_t bytes = 0;
@@ -148,7 +148,7 @@ static base_status compare_outputs(const checker *c, const void *const *got, voi
 
 static base_status compare_whole(checker *c, base_arena *scratch, const void *const *inputs, const check_trace *trace) {
     const ir_graph *g = &c->m->graphs.at[0];
-    void **want = rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
+    void **want = check_rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
     size_t completed = 0;
     base_status status = run_all(c, c->reference, scratch, inputs, want, &completed);
     if (status != BASE_OK) {
@@ -166,8 +166,8 @@ static base_status compare_whole(checker *c, base_arena *scratch, const void *co
 /* The passes promise the same bits, floats included: shown on the evaluator, where nothing is reordered. */
 static base_status compare_passes(checker *c, base_arena *scratch, const void *const *inputs) {
     const ir_graph *g = &c->m->graphs.at[0];
-    void **before = rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
-    void **after = rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
+    void **before = check_rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
+    void **after = check_rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
     size_t first = 0, second = 0;
     base_status status = run_all(c, c->reference, scratch, inputs, before, &first);
     if (status == BASE_OK) {
@@ -181,7 +181,7 @@ static base_status compare_passes(checker *c, base_arena *scratch, const void *c
 static base_status check_case(checker *c, unsigned k) {
     const ir_graph *g = &c->m->graphs.at[0];
     base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
-    void **inputs = rooms(scratch, g, g->inputs.at, g->inputs.n, c->runs);
+    void **inputs = check_rooms(scratch, g, g->inputs.at, g->inputs.n, c->runs);
     check_trace trace = {.runs = c->runs, .inputs = (const void *const *)inputs};
     for (size_t r = 0; r < c->runs; r++) {
         check_fill_inputs(c->m, k + (unsigned)r * 7, inputs + r * g->inputs.n);

@@ -8,6 +8,7 @@
 #define BURIN_CHECK_H
 
 #include "compile/compile.h"
+#include "formats/formats.h"
 
 /* Inputs of case k: 0 all lowest, 1 all highest, 2 alternating extremes, 3.. random over the full range of the type
  * (floats: within [-1, 1], and larger by powers of two); the same on every machine. In a model with loops integers of 32
@@ -22,6 +23,12 @@ typedef struct check_result {
 /* WRONG: first differing element and operator in d. compiler NULL: $CC, cc, gcc, clang in $PATH. */
 base_status check_emitted(base_arena *arena, ops_registry *ops, const ir_model *as_read, const plan_module *plan,
                           const compile_options *o, const char *compiler, unsigned cases, check_result *result,
+                          base_diags *d);
+
+/* Of a target that writes a format: bytes are read again. They must say what `written` does, the model after its passes,
+ * and, where evaluating is affordable, compute what the model as read does, bit for bit. WRONG: they do not. */
+base_status check_written(base_arena *arena, ops_registry *ops, const ir_model *as_read, const ir_model *written,
+                          const compile_options *o, base_bytes bytes, unsigned cases, check_result *result,
                           base_diags *d);
 
 /* Builds the module once and runs it on the given inputs, `runs` times, keeping its state in between: the host provider.

@@ -4,6 +4,10 @@
 
 #include "check/check.h"
 
+/* ---- check.c ---- */
+/* Room for the contents of each of the graph's tensors that the list names, for each run. */
+void **check_rooms(base_arena *scratch, const ir_graph *g, const uint32_t *list, size_t n, size_t runs);
+
 /* ---- process.c ---- */
 /* A temporary folder that is removed, with all in it, when the arena is freed. NULL with an error. */
 char *check_temporary_folder(base_arena *arena, base_diags *d);

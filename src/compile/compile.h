@@ -23,6 +23,8 @@ typedef struct compile_options {
 
 /* A C identifier from a file's name: letters, digits and _ kept, the rest _, never first a digit, never a keyword. */
 char *compile_prefix(base_arena *arena, const char *file);
+/* The passes that the target wants. m is changed. */
+base_status compile_passes(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o, base_diags *d);
 /* Passes, then the plan. m is changed. */
 base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o,
                          plan_module **plan, base_diags *d);

@@ -46,12 +46,17 @@ char *compile_prefix(base_arena *arena, const char *file) {
     return t.at;
 }
 
-base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o,
-                         plan_module **plan, base_diags *d) {
+base_status compile_passes(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o, base_diags *d) {
     passes_context passes = {.arena = arena, .ops = ops, .goal = {o->goals, o->goal_count}, .opt_level = o->opt_level};
+    passes.only = o->target != NULL ? o->target->passes : NULL;
     passes.dump_after = o->dump_after;
     passes.dump = o->dump;
-    base_status status = passes_run(&passes, m, d);
+    return passes_run(&passes, m, d);
+}
+
+base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o,
+                         plan_module **plan, base_diags *d) {
+    base_status status = compile_passes(arena, ops, m, o, d);
     if (status != BASE_OK) {
         return status;
     }

@@ -166,6 +166,11 @@ bool ir_tensor_bytes(const ir_tensor *t, uint64_t *bytes);
 /* "1x49x10x1", "scalar" for rank 0, symbols by name if m is kept elsewhere as "?" */
 char *ir_shape_print(base_arena *arena, const ir_shape *s);
 
+/* The place of a node or a tensor for messages, in the model's arena: graph[0]/operator[3] CONV_2D, with the byte where
+ * it is known. */
+base_place ir_place_node(const ir_model *m, const ir_graph *g, size_t node);
+base_place ir_place_tensor(const ir_model *m, const ir_graph *g, size_t tensor);
+
 /* Structure: indices in range, one producer a tensor, no read before its producer, no cycle, constants have the right
  * number of bytes, quantisation sane (scale finite and > 0, zero points in the type's range, axis in rank, n ==
  * dim[axis]). States: tensors that stand for one have its type and shape, and are no inputs or outputs of graphs.
@@ -179,6 +184,11 @@ base_status ir_sort(ir_model *m, base_diags *d);
 
 /* The text form (docs/IR.md). ir_parse(ir_print(m)) is m again, byte for byte on printing; whole constants included. */
 void ir_print(base_text *out, const ir_model *m);
+/* The same model without its history: unused tensors are gone, names of the file's operators, ids and places too. Data
+ * are borrowed. */
+ir_model *ir_plain(base_arena *arena, const ir_model *m);
+/* Do the two say the same, but for their history? */
+bool ir_same(base_arena *scratch, const ir_model *a, const ir_model *b);
 base_status ir_parse(base_arena *arena, const char *file, const char *text, size_t n, ir_model **out, base_diags *d);
 
 #endif

@@ -6,9 +6,6 @@
 
 /* How a node is called in diagnostics: operator[ID] by its index in the input file, node[i] where a pass made it. */
 const char *ir_node_label(const ir_model *m, const ir_graph *g, size_t node);
-/* The place of a node or a tensor: graph[0]/operator[3] CONV_2D, with the byte where it is known. */
-base_place ir_place_node(const ir_model *m, const ir_graph *g, size_t node);
-base_place ir_place_tensor(const ir_model *m, const ir_graph *g, size_t tensor);
 
 /* order[0..nodes.n) becomes an executable order of g that moves a node only where it must. Every tensor index of g is
  * in range. Nodes that touch one state keep their order among themselves; a control node whose graphs touch states keeps

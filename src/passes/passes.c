@@ -69,10 +69,20 @@ static base_status check_name(const passes_context *c, base_diags *d) {
     return BASE_USAGE;
 }
 
+static bool may_run(const passes_context *c, const char *name) {
+    size_t n = strlen(name);
+    for (const char *at = c->only; at != NULL && (at = strstr(at, name)) != NULL; at += n) {
+        if ((at == c->only || at[-1] == ' ') && (at[n] == 0 || at[n] == ' ')) {
+            return true;
+        }
+    }
+    return c->only == NULL;
+}
+
 base_status passes_run(passes_context *c, ir_model *m, base_diags *d) {
     base_status status = check_name(c, d);
     for (size_t i = 0; status == BASE_OK && i < passes_count; i++) {
-        if (c->opt_level < passes_list[i].level) {
+        if (c->opt_level < passes_list[i].level || !may_run(c, passes_list[i].name)) {
             continue;
         }
         status = passes_list[i].run(c, m, d);

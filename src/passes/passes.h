@@ -13,6 +13,7 @@ typedef struct passes_context {
     ops_registry *ops;
     ops_goal goal;
     unsigned opt_level;
+    const char *only;       /* the passes that may run, a blank between; NULL: all */
     const char *dump_after; /* pass name, "all", or NULL */
     base_text *dump;        /* where; NULL: nowhere */
 } passes_context;

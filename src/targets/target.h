@@ -31,7 +31,12 @@ typedef struct target_interface {
     const char *extension; /* "-o x.EXT" implies this target; NULL: a folder */
     bool executable;       /* can be built and run by check */
     bool needs_plan;       /* false: emit gets a plan only if the model can be planned */
-    const char *unused;    /* compile options without effect, as the command names them, a blank between; NULL: none */
+    /* The passes whose results it can say, a blank between; NULL: all. A pass is not run for a target that does not name
+     * it, whatever the level. */
+    const char *passes;
+    /* What it writes is one file of this format, which check reads back; NULL: it is not. */
+    const char *format;
+    const char *unused; /* compile options without effect, as the command names them, a blank between; NULL: none */
     base_status (*emit)(base_arena *arena, const plan_module *plan, const ir_model *model, const target_options *o,
                         target_files *out, base_diags *d);
 } target_interface;

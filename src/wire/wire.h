@@ -7,5 +7,6 @@
 
 #include "wire/flatbuffers.h"
 #include "wire/flexbuffers.h"
+#include "wire/flatbuild.h"
 
 #endif

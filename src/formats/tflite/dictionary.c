@@ -38,6 +38,7 @@
 #define OUTPUTS(field) STEP(outputs, NULL, TFLITE_##field, 0)
 #define TYPE_OUT(field) STEP(type_out, NULL, TFLITE_##field, 0)
 #define TYPE_IN(field, input) STEP(type_in, NULL, TFLITE_##field, input)
+#define TIMES(field) STEP(times, NULL, TFLITE_##field, 0)
 #define EVEN(name) STEP(even, name, 0, 0)
 #define SLICE STEP(slice, NULL, 0, 0)
 #define WINDOW_IN STEP(window_in, NULL, 0, 0)

@@ -2,6 +2,7 @@
 #include "formats/tflite/schema.h"
 
 #include <assert.h>
+#include <math.h>
 
 static const struct {
     const char *name;
@@ -84,6 +85,10 @@ const char *tflite_field_name(tflite_field f) {
     return fields[f].name;
 }
 
+tflite_kind tflite_field_kind(tflite_field f) {
+    return fields[f].kind;
+}
+
 void tflite_field_range(tflite_field f, int64_t *lo, int64_t *hi) {
     tflite_kind kind = fields[f].kind;
     bool is_signed = kind == TFLITE_I8 || kind == TFLITE_I32;
@@ -141,6 +146,35 @@ base_bytes tflite_bytes(wire_fb *fb, const wire_path *outer, const wire_table *t
     wire_path path = path_of(outer, f);
     return fields[f].kind == TFLITE_STRING ? wire_fb_string(fb, &path, t, fields[f].number)
                                            : wire_fb_blob(fb, &path, t, fields[f].number);
+}
+
+void tflite_put_int(wire_builder *b, tflite_field f, int64_t v) {
+    int64_t lo, hi;
+    tflite_field_range(f, &lo, &hi);
+    assert(v >= lo && v <= hi);
+    if (v != fields[f].otherwise) {
+        wire_build_field(b, fields[f].number, width_of(fields[f].kind), (uint64_t)v);
+    }
+}
+
+void tflite_put_float(wire_builder *b, tflite_field f, float v) {
+    assert(fields[f].kind == TFLITE_F32);
+    if (v != (float)fields[f].otherwise || signbit(v)) {
+        wire_build_float_field(b, fields[f].number, v);
+    }
+}
+
+void tflite_put_ref(wire_builder *b, tflite_field f, wire_ref ref) {
+    assert(fields[f].kind >= TFLITE_TABLE && fields[f].kind != TFLITE_UNION);
+    wire_build_ref_field(b, fields[f].number, ref);
+}
+
+void tflite_put_union(wire_builder *b, tflite_field f, unsigned type, wire_ref ref) {
+    assert(fields[f].kind == TFLITE_UNION && type <= (unsigned)fields[f].otherwise);
+    if (ref) {
+        wire_build_field(b, fields[f].number, 1, type);
+        wire_build_ref_field(b, fields[f].number + 1u, ref);
+    }
 }
 
 base_status tflite_error(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f, const char *format,

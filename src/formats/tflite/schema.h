@@ -49,6 +49,7 @@ typedef enum tflite_builtin {
 } tflite_builtin;
 
 const char *tflite_field_name(tflite_field f); /* "stride_w" */
+tflite_kind tflite_field_kind(tflite_field f);
 /* Least and largest value of an integer field. */
 void tflite_field_range(tflite_field f, int64_t *lo, int64_t *hi);
 const char *tflite_builtin_name(int64_t code);  /* NULL: no such operator in the schema */
@@ -66,6 +67,13 @@ wire_table tflite_union(wire_fb *fb, const wire_path *outer, const wire_table *t
 wire_vector tflite_list(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);
 /* STRING, BYTES */
 base_bytes tflite_bytes(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);
+
+/* ---- writing: fields of the table that the builder has open; values that are the field's default are left out ---- */
+void tflite_put_int(wire_builder *b, tflite_field f, int64_t v); /* in the field's range */
+void tflite_put_float(wire_builder *b, tflite_field f, float v);
+void tflite_put_ref(wire_builder *b, tflite_field f, wire_ref ref); /* TABLE, STRING, BYTES and lists; 0: left out */
+void tflite_put_union(wire_builder *b, tflite_field f, unsigned type, wire_ref ref);
+
 /* Reports a fault of the field's value, at the field if it is there, else at its table. */
 base_status tflite_error(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f, const char *format,
                          ...) __attribute__((format(printf, 5, 6)));

@@ -3,7 +3,6 @@
  */
 #include "formats/tflite/steps.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -115,14 +114,22 @@ bool tflite_op_solve(tflite_op *op, int64_t *list, size_t n) {
 
 /* ---- writing ---- */
 
-const ir_tensor *tflite_out_input(const tflite_out *out, size_t i) {
-    assert(i < out->node->input_count && out->node->inputs[i] != IR_NONE);
-    return &out->g->tensors.at[out->node->inputs[i]];
+static const ir_tensor absent = {0};
+
+const ir_tensor *tflite_out_input(tflite_out *out, size_t i) {
+    if (i < out->node->input_count && out->node->inputs[i] != IR_NONE) {
+        return &out->g->tensors.at[out->node->inputs[i]];
+    }
+    tflite_out_cannot(out, "it has no input %zu", i);
+    return &absent;
 }
 
-const ir_tensor *tflite_out_output(const tflite_out *out, size_t i) {
-    assert(i < out->node->output_count);
-    return &out->g->tensors.at[out->node->outputs[i]];
+const ir_tensor *tflite_out_output(tflite_out *out, size_t i) {
+    if (i < out->node->output_count) {
+        return &out->g->tensors.at[out->node->outputs[i]];
+    }
+    tflite_out_cannot(out, "it has no output %zu", i);
+    return &absent;
 }
 
 void tflite_out_cannot(tflite_out *out, const char *format, ...) {

@@ -8,12 +8,13 @@
 
 #include "formats/tflite/dictionary.h"
 
-extern const tflite_step_kind tflite_step_act, tflite_step_int, tflite_step_float,
-    tflite_step_axis, tflite_step_said, tflite_step_only, tflite_step_multiplier;
+extern const tflite_step_kind tflite_step_act, tflite_step_int, tflite_step_float, tflite_step_axis, tflite_step_said,
+    tflite_step_only, tflite_step_multiplier;
 extern const tflite_step_kind tflite_step_axis_in, tflite_step_axes_in, tflite_step_perm_in, tflite_step_pads_in,
     tflite_step_said_in, tflite_step_list_in, tflite_step_pairs_in, tflite_step_int_in;
 extern const tflite_step_kind tflite_step_out_shape, tflite_step_out_extents, tflite_step_ones_in, tflite_step_ones_out,
-    tflite_step_even, tflite_step_inputs, tflite_step_outputs, tflite_step_type_out, tflite_step_type_in;
+    tflite_step_even, tflite_step_times, tflite_step_inputs, tflite_step_outputs, tflite_step_type_out,
+    tflite_step_type_in;
 extern const tflite_step_kind tflite_step_states, tflite_step_intermediates;
 extern const tflite_step_kind tflite_step_pair, tflite_step_triple, tflite_step_pads, tflite_step_transposed;
 extern const tflite_step_kind tflite_step_slice, tflite_step_window_in;
@@ -40,9 +41,10 @@ bool tflite_op_solve(tflite_op *op, int64_t *list, size_t n);
 
 /* ---- writing ---- */
 
-/* Inputs' numbers are the node's. */
-const ir_tensor *tflite_out_input(const tflite_out *out, size_t i);
-const ir_tensor *tflite_out_output(const tflite_out *out, size_t i);
+/* Nodes may come from a text: attributes of any kind and size, inputs and outputs of any number.
+ * Inputs' numbers are the node's. One that is not there is a tensor without extents, and the row cannot say the node. */
+const ir_tensor *tflite_out_input(tflite_out *out, size_t i);
+const ir_tensor *tflite_out_output(tflite_out *out, size_t i);
 /* The attribute, which with that is said; NULL: the node has none of this kind, and the row cannot say it. */
 const ir_attr *tflite_out_attr(tflite_out *out, const char *name, ir_attr_kind kind);
 /* The row cannot say the node. The first reason stays. */

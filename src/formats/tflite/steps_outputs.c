@@ -52,7 +52,7 @@ static void make_out_extents(tflite_op *op, const tflite_step *step) {
 /* The outputs' tensors say it. */
 static void put_out_extents(tflite_out *out, const tflite_step *step) {
     const ir_attr *axis = ir_attr_find(out->node, "axis"), *a = tflite_out_attr(out, step->name, IR_INTS);
-    if (!a || !axis || a->n != out->node->output_count) {
+    if (!a || !axis || axis->kind != IR_INT || a->n != out->node->output_count) {
         tflite_out_cannot(out, "its %s are not one for each output", step->name);
         return;
     }
@@ -66,7 +66,7 @@ static void put_out_extents(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_out_extents = {"OUT_EXTENTS", make_out_extents, put_out_extents};
 
-/* ---- INPUTS, OUTPUTS, EVEN ---- */
+/* ---- INPUTS, OUTPUTS, TIMES, EVEN ---- */
 
 static void put_inputs(tflite_out *out, const tflite_step *step) {
     tflite_out_int(out, step->a, (int64_t)out->node->input_count);
@@ -79,6 +79,19 @@ static void put_outputs(tflite_out *out, const tflite_step *step) {
 }
 
 const tflite_step_kind tflite_step_outputs = {"OUTPUTS", NULL, put_outputs};
+
+static void put_times(tflite_out *out, const tflite_step *step) {
+    const ir_shape *x = &tflite_out_input(out, 0)->shape, *w = &tflite_out_input(out, 1)->shape;
+    int64_t from = x->rank ? x->dim[x->rank - 1] : 0, to = w->rank ? w->dim[w->rank - 1] : 0;
+    if (from < 1 || to % from) {
+        tflite_out_cannot(out, "its filter has %lld channels, which are not a multiple of %lld", (long long)to,
+                          (long long)from);
+        return;
+    }
+    tflite_out_int(out, step->a, to / from);
+}
+
+const tflite_step_kind tflite_step_times = {"TIMES", NULL, put_times};
 
 static void put_even(tflite_out *out, const tflite_step *step) {
     const ir_attr *a = tflite_out_attr(out, step->name, IR_INTS);

@@ -169,6 +169,15 @@ static bool match_shape(const ir_attr *extents, const ir_attr *strides, const ir
     }
 }
 
+static bool all_fit(const ir_attr *a) {
+    for (size_t i = 0; i < a->n; i++) {
+        if (a->v.ints[i] < INT32_MIN || a->v.ints[i] > INT32_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void put_slice(tflite_out *out, const tflite_step *step) {
     (void)step;
     const ir_attr *begin = tflite_out_attr(out, "begin", IR_INTS), *strides = tflite_out_attr(out, "strides", IR_INTS);
@@ -178,7 +187,8 @@ static void put_slice(tflite_out *out, const tflite_step *step) {
     bool shrunk[IR_MAX_RANK] = {false};
     size_t fresh[IR_MAX_RANK + 1] = {0}, n = 0;
     if (!begin || !strides || !extents || !shape || begin->n != x->rank || strides->n != x->rank ||
-        extents->n != x->rank || shape->n > IR_MAX_RANK || !match_shape(extents, strides, shape, shrunk, fresh)) {
+        extents->n != x->rank || shape->n > IR_MAX_RANK || !all_fit(begin) || !all_fit(strides) || !all_fit(extents) ||
+        !match_shape(extents, strides, shape, shrunk, fresh)) {
         tflite_out_cannot(out, "its shape is not that of its slice");
         return;
     }

@@ -50,6 +50,24 @@ static size_t first_state(const tflite_out *out) {
     return states < out->node->output_count ? out->node->output_count - states : 0;
 }
 
+/* What a state that the caller gives would be next: no node reads it. */
+static bool goes_nowhere(const tflite_out *out, uint32_t tensor) {
+    for (size_t i = 0; i < out->g->outputs.n; i++) {
+        if (out->g->outputs.at[i] == tensor) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < out->g->nodes.n; i++) {
+        const ir_node *n = &out->g->nodes.at[i];
+        for (size_t k = 0; k < n->input_count; k++) {
+            if (n->inputs[k] == tensor) {
+                return false;
+            }
+        }
+    }
+    return out->g->tensors.at[tensor].state == IR_NONE;
+}
+
 static void put_states(tflite_out *out, const tflite_step *step) {
     const ir_node *n = out->node;
     size_t at = first_state(out) + out->states;
@@ -57,7 +75,7 @@ static void put_states(tflite_out *out, const tflite_step *step) {
         size_t input = (size_t)step->a + i;
         if (input >= n->input_count || n->inputs[input] == IR_NONE || at + i >= n->output_count) {
             tflite_out_cannot(out, "its input %zu, which is its state, is absent", input);
-        } else if (n->outputs[at + i] != n->inputs[input]) {
+        } else if (n->outputs[at + i] != n->inputs[input] && !goes_nowhere(out, n->outputs[at + i])) {
             tflite_out_cannot(out, "its state is another tensor among the outputs than among the inputs");
         }
     }

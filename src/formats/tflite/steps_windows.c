@@ -50,18 +50,41 @@ typedef struct window {
     const ir_attr *strides, *dilations;
 } window;
 
+/* Counts from 1 on of 31 bits: a node that comes from a text may have anything. */
+static bool are_counts(const ir_attr *a) {
+    for (size_t i = 0; a->kind == IR_INTS && i < a->n; i++) {
+        if (a->v.ints[i] < 1 || a->v.ints[i] > INT32_MAX) {
+            return false;
+        }
+    }
+    return a->kind == IR_INTS;
+}
+
+static bool are_extents(const ir_tensor *t) {
+    for (uint32_t i = 0; i < t->shape.rank; i++) {
+        if (t->shape.dim[i] > INT32_MAX) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* What the attributes say; false: it is not over two or three extents. */
 static bool window_begin(const ir_node *node, window *w) {
     w->strides = ir_attr_find(node, "strides");
     w->dilations = ir_attr_find(node, "dilations");
-    w->n = w->strides ? w->strides->n : 0;
+    if (!w->strides || !are_counts(w->strides) || (w->dilations && !are_counts(w->dilations))) {
+        return false;
+    }
+    w->n = w->strides->n;
     return (w->n == 2 || w->n == 3) && (!w->dilations || w->dilations->n == w->n);
 }
 
 /* Its kernel, from the attribute, or from weights whose extents of it begin at `first` (NULL: none). */
 static bool window_kernel(const ir_node *node, const ir_tensor *weights, size_t first, window *w) {
     const ir_attr *kernel = ir_attr_find(node, "kernel");
-    if (kernel ? kernel->n != w->n : weights && weights->shape.rank != w->n + 2) {
+    if (kernel ? kernel->n != w->n || !are_counts(kernel)
+               : weights && (weights->shape.rank != w->n + 2 || !are_extents(weights))) {
         return false;
     }
     for (size_t i = 0; i < w->n; i++) {
@@ -74,7 +97,7 @@ static bool window_input(const ir_tensor *x, window *w) {
     for (size_t i = 0; x->shape.rank == w->n + 2 && i < w->n; i++) {
         w->in[i] = x->shape.dim[1 + i];
     }
-    return x->shape.rank == w->n + 2;
+    return x->shape.rank == w->n + 2 && are_extents(x);
 }
 
 static int64_t places(int64_t in, int64_t stride) {
@@ -164,7 +187,7 @@ static void put_pads(tflite_out *out, const tflite_step *step) {
     const ir_attr *a = tflite_out_attr(out, step->name, IR_INTS);
     int64_t same[2 * MOST], valid[2 * MOST];
     window w;
-    const ir_tensor *weights = out->node->input_count > 1 ? tflite_out_input(out, 1) : NULL;
+    const ir_tensor *weights = ir_attr_find(out->node, "kernel") ? NULL : tflite_out_input(out, 1);
     if (!a || !window_begin(out->node, &w) || a->n != 2 * w.n || !window_input(tflite_out_input(out, 0), &w) ||
         !window_kernel(out->node, weights, (size_t)step->b, &w)) {
         tflite_out_cannot(out, "its window is not over two or three extents");
@@ -219,8 +242,8 @@ static void put_transposed(tflite_out *out, const tflite_step *step) {
     const ir_shape *x = &tflite_out_input(out, 1)->shape, *y = &tflite_out_output(out, 0)->shape;
     int64_t same[2 * MOST];
     window w;
-    if (!pads || !extents || !window_begin(out->node, &w) || pads->n != w.n || extents->n != w.n ||
-        x->rank != w.n + 2 || y->rank != w.n + 2 ||
+    if (!pads || !extents || !are_counts(extents) || !window_begin(out->node, &w) || pads->n != w.n ||
+        extents->n != w.n || x->rank != w.n + 2 || y->rank != w.n + 2 ||
         !window_kernel(out->node, tflite_out_input(out, 0), (size_t)step->b, &w)) {
         tflite_out_cannot(out, "its window is not over two or three extents");
         return;

@@ -4,7 +4,7 @@
  * bytes. Structural faults end the reading with one line; what is valid but not supported is collected and listed
  * whole. Sub-graphs other than the entry are reached only through operators, and those are refused by name.
  */
-#include "formats/tflite/reader.h"
+#include "formats/tflite/writer.h"
 
 #include <string.h>
 
@@ -275,5 +275,5 @@ const formats_interface formats_tflite = {
     .extensions = extensions,
     .recognise = recognise,
     .read = read,
-    .write = NULL,
+    .write = tflite_write,
 };

@@ -1,0 +1,133 @@
+/* written.c - the check of a file that was written in a format for other runtimes: it is read again.
+ *
+ * Takes a model as read, the model as its passes left it, and the bytes. Two comparisons: what is read again says what was
+ * written (text for text, but for history), and, where evaluating is affordable, it computes what the model as read
+ * does, bit for bit: integers, and floats too, since nothing is reordered between the two.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "check/check_private.h"
+
+#define EVALUATION_COST UINT64_C(1000000000) /* scalar operations of one case: above it nothing is evaluated */
+
+enum { RUNS_WITH_STATE = 3, MOST_TRIPS = 10000 };
+
+typedef struct rereader {
+    base_arena *arena;
+    ops_registry *ops;
+    const compile_options *o;
+    const ir_model *as_read, *back;
+    size_t runs;
+    unsigned compared; /* runs of cases that came to their end */
+    base_diags *d;
+} rereader;
+
+/* One round of every loop. */
+static base_status cost_of(const rereader *r, base_arena *scratch, uint64_t *cost) {
+    const ops_goal goal = {r->o->goals, r->o->goal_count};
+    *cost = 0;
+    for (size_t k = 0; k < r->back->graphs.n; k++) {
+        const ir_graph *g = &r->back->graphs.at[k];
+        for (size_t i = 0; i < g->nodes.n; i++) {
+            lang_program *raw = NULL;
+            if (ir_control_of(&g->nodes.at[i]) != IR_PLAIN) {
+                continue;
+            }
+            base_status status = ops_instantiate(scratch, r->ops, r->back, g, &g->nodes.at[i], &goal, &raw, r->d);
+            if (status != BASE_OK) {
+                return status;
+            }
+            *cost += lang_cost(raw);
+        }
+    }
+    return BASE_OK;
+}
+
+/* One run of both; *ended is false where a loop of both passes the bound. */
+static base_status compare_run(rereader *r, ops_session *const both[2], unsigned k, bool *ended) {
+    const ir_graph *g = &r->as_read->graphs.at[0];
+    base_arena *scratch = base_arena_new(base_arena_memory(r->arena));
+    void **inputs = check_rooms(scratch, g, g->inputs.at, g->inputs.n, 1), **outputs[2];
+    base_diags ignored = {.arena = scratch};
+    base_status status = BASE_OK;
+    check_fill_inputs(r->as_read, k, inputs);
+    for (size_t i = 0; status == BASE_OK && i < 2; i++) {
+        outputs[i] = check_rooms(scratch, g, g->outputs.at, g->outputs.n, 1);
+        status = ops_session_run(both[i], scratch, (const void *const *)inputs, outputs[i], &ignored);
+    }
+    *ended = status == BASE_OK || !ops_session_endless(both[0]);
+    if (status != BASE_OK && ops_session_endless(both[0])) {
+        status = BASE_OK;
+    } else if (status != BASE_OK) {
+        base_error(r->d, NULL, "%s", ignored.list.n ? ignored.list.at[0].message : "it cannot be evaluated");
+    }
+    for (size_t i = 0; status == BASE_OK && *ended && i < g->outputs.n; i++) {
+        uint64_t bytes = 0;
+        (void)ir_tensor_bytes(&g->tensors.at[g->outputs.at[i]], &bytes);
+        if (memcmp(outputs[0][i], outputs[1][i], (size_t)bytes) != 0) {
+            base_error(r->d, NULL, "output %zu of what was written differs from that of the model as it was read", i);
+            status = BASE_WRONG;
+        }
+    }
+    r->compared += status == BASE_OK && *ended;
+    base_arena_free(scratch);
+    return status;
+}
+
+/* r->compared stays 0 where evaluating would cost too much. */
+static base_status compare_values(rereader *r, unsigned cases) {
+    ops_session *both[2] = {NULL, NULL};
+    const ops_goal goal = {r->o->goals, r->o->goal_count};
+    const ops_session_options how = {.goal = &goal, .most_trips = MOST_TRIPS};
+    uint64_t cost = 0;
+    base_arena *scratch = base_arena_new(base_arena_memory(r->arena));
+    base_status status = cost_of(r, scratch, &cost);
+    base_arena_free(scratch);
+    if (status != BASE_OK || cost > EVALUATION_COST) {
+        return status;
+    }
+    status = ops_session_new(r->arena, r->ops, r->as_read, &how, &both[0], r->d);
+    if (status == BASE_OK) {
+        status = ops_session_new(r->arena, r->ops, r->back, &how, &both[1], r->d);
+    }
+    for (unsigned k = 0; status == BASE_OK && k < cases; k++) {
+        bool ended = true;
+        ops_session_reset(both[0]);
+        ops_session_reset(both[1]);
+        for (size_t i = 0; status == BASE_OK && ended && i < r->runs; i++) {
+            status = compare_run(r, both, k + 7 * (unsigned)i, &ended);
+        }
+    }
+    return status;
+}
+
+base_status check_written(base_arena *arena, ops_registry *ops, const ir_model *as_read, const ir_model *written,
+                          const compile_options *o, base_bytes bytes, unsigned cases, check_result *result,
+                          base_diags *d) {
+    rereader r = {.arena = arena, .ops = ops, .o = o, .as_read = as_read, .d = d};
+    ir_model *back = NULL;
+    r.runs = as_read->states.n ? RUNS_WITH_STATE : 1;
+    base_status status = formats_find(o->target->format)->read(arena, as_read->file, bytes, NULL, &back, d);
+    if (status != BASE_OK) {
+        base_error(d, NULL, "what was written cannot be read again");
+        return BASE_WRONG;
+    }
+    r.back = back;
+    bool same = ir_same(arena, written, back);
+    status = compare_values(&r, cases);
+    if (status == BASE_OK && !same && !r.compared) {
+        base_error(d, NULL, "what was written is read again as another graph");
+        return BASE_WRONG;
+    }
+    if (status == BASE_OK) {
+        const char *graph = same ? "read again as the same graph" : "read again";
+        *result = (check_result){.checked = true};
+        result->why = r.compared ? base_printf(arena, "checked: %s; %u inputs compared with the model as it was read",
+                                               graph, r.compared)
+                                 : base_printf(arena, "checked: %s; too large to be evaluated", graph);
+        result->json = base_printf(arena, "{\"checked\":true,\"same_graph\":%s,\"cases\":%u}", same ? "true" : "false",
+                                   r.compared);
+    }
+    return status;
+}

@@ -1,0 +1,398 @@
+/* say.c - a model in TFLite's words: tensors, operators and buffers with the numbers that they have in the file.
+ *
+ * Takes a verified model. Gives the file's tables, or lists every node and tensor that TFLite has no words for. Tensors
+ * that nothing uses are left out; constant inputs that an operator of TFLite has and Burin's word has not stand behind
+ * the graph's own tensors.
+ */
+#include "formats/tflite/writer.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <string.h>
+
+/* A node of the graph, in the words of a row. */
+typedef struct said {
+    tflite_out out;
+    bool is_said; /* false: no operator is written for it */
+} said;
+
+typedef struct speaker {
+    base_arena *arena;
+    const ir_model *m;
+    const ir_graph *g;
+    tflite_file *file;
+    tflite_file_graph *to;
+    base_map *buffers;    /* hash of contents -> the first buffer that has it */
+    base_map *codes;      /* operator and version -> its code */
+    base_map *made;       /* of this graph: a constant's extents and values -> its tensor */
+    int32_t *number;      /* of each tensor of g, in the file; -1: it is not there */
+    said *nodes;          /* of g */
+    uint32_t *stands_for; /* of each tensor of g: itself, or the variable tensor whose contents at the end it is */
+    base_diags *d;
+    base_status status;
+} speaker;
+
+/* ---- buffers ---- */
+
+/* Equal contents are one buffer; no contents are buffer 0. */
+static uint32_t buffer_of(speaker *s, const void *data, size_t size) {
+    if (!size) {
+        return 0;
+    }
+    const uint64_t key[] = {base_hash(data, size, 1), base_hash(data, size, 2), size};
+    bool is_new;
+    uint64_t *index = base_map_put(s->buffers, key, sizeof key, &is_new);
+    if (!is_new) {
+        const base_bytes *old = &s->file->buffers.at[*index];
+        if (!memcmp(old->at, data, size)) {
+            return (uint32_t)*index;
+        }
+    } else {
+        *index = s->file->buffers.n;
+    }
+    *BASE_PUSH(s->arena, &s->file->buffers) = (base_bytes){data, size};
+    return (uint32_t)(s->file->buffers.n - 1);
+}
+
+/* ---- tensors ---- */
+
+static void say_tensor(speaker *s, size_t index) {
+    const ir_tensor *t = &s->g->tensors.at[index];
+    int type = (int)tflite_type_code(t->type);
+    uint64_t bytes = 0;
+    bool sane = ir_tensor_bytes(t, &bytes);
+    assert(sane);
+    (void)sane;
+    base_place place = ir_place_tensor(s->m, s->g, index);
+    if (type < 0) {
+        s->status = base_error(s->d, &place, "TFLite has no tensors of type %s", base_type_name(t->type));
+    }
+    for (uint32_t i = 0; i < t->shape.rank; i++) {
+        if (t->shape.dim[i] > INT32_MAX) {
+            s->status =
+                base_error(s->d, &place, "an extent of %lld: TFLite's have 31 bits", (long long)t->shape.dim[i]);
+        }
+    }
+    s->number[index] = (int32_t)s->to->tensors.n;
+    *BASE_PUSH(s->arena, &s->to->tensors) =
+        (tflite_file_tensor){.name = t->name,
+                             .type = type,
+                             .shape = t->shape,
+                             .quant = t->quant,
+                             .buffer = t->data ? buffer_of(s, t->data, (size_t)bytes) : 0,
+                             .is_variable = t->state != IR_NONE};
+}
+
+/* A constant that a step has put; equal ones are one. */
+static int32_t say_made(speaker *s, const tflite_made *made) {
+    uint64_t n = 0;
+    bool sane = ir_shape_elements(&made->shape, &n); /* the values are there: it is no more than memory holds */
+    assert(sane);
+    (void)sane;
+    int32_t *key = BASE_NEWS(s->arena, int32_t, IR_MAX_RANK + (size_t)n);
+    for (uint32_t i = 0; i < made->shape.rank; i++) {
+        key[i] = (int32_t)made->shape.dim[i] + 1;
+    }
+    memcpy(key + IR_MAX_RANK, made->values, (size_t)n * sizeof *key);
+    bool is_new;
+    uint64_t *index = base_map_put(s->made, key, (IR_MAX_RANK + (size_t)n) * sizeof *key, &is_new);
+    if (is_new) {
+        uint8_t *data = base_alloc(s->arena, (size_t)n + 1, sizeof *key);
+        for (uint64_t i = 0; i < n; i++) {
+            base_store(BASE_I32, data, i, (base_value){.i = made->values[i]});
+        }
+        *index = s->to->tensors.n;
+        *BASE_PUSH(s->arena, &s->to->tensors) =
+            (tflite_file_tensor){.name = made->name,
+                                 .type = (int)tflite_type_code(BASE_I32),
+                                 .shape = made->shape,
+                                 .buffer = buffer_of(s, data, (size_t)n * sizeof *key)};
+    }
+    return (int32_t)*index;
+}
+
+/* ---- operators ---- */
+
+static uint32_t code_of(speaker *s, int builtin, int version) {
+    const int key[] = {builtin, version};
+    bool is_new;
+    uint64_t *index = base_map_put(s->codes, key, sizeof key, &is_new);
+    if (is_new) {
+        *index = s->file->codes.n;
+        *BASE_PUSH(s->arena, &s->file->codes) = (tflite_file_code){builtin, version, NULL};
+    }
+    return (uint32_t)*index;
+}
+
+/* TFLite's inputs: the node's, with the constants that steps have put at their places. */
+static void say_inputs(speaker *s, const tflite_out *out, tflite_file_op *op, const ir_tensor **tensors,
+                       ir_tensor *constants) {
+    size_t next = 0;
+    for (size_t i = 0; i < op->input_count; i++) {
+        size_t k = 0;
+        while (k < out->made.n && out->made.at[k].at != i) {
+            k++;
+        }
+        if (k < out->made.n) {
+            constants[k] = (ir_tensor){.type = BASE_I32, .shape = out->made.at[k].shape};
+            tensors[i] = &constants[k];
+            op->inputs[i] = say_made(s, &out->made.at[k]);
+        } else {
+            uint32_t t = out->node->inputs[next++];
+            tensors[i] = t == IR_NONE ? NULL : &s->g->tensors.at[t];
+            op->inputs[i] = t == IR_NONE ? -1 : s->number[t];
+        }
+    }
+}
+
+/* Intermediates stand behind the tensors that have been numbered. */
+static void say_intermediates(speaker *s, const tflite_out *out, tflite_file_op *op) {
+    op->intermediate_count = out->mids.n;
+    op->intermediates = BASE_NEWS(s->arena, int32_t, out->mids.n + 1);
+    for (size_t i = 0; i < out->mids.n; i++) {
+        const tflite_mid *mid = &out->mids.at[i];
+        float *scale = BASE_NEW(s->arena, float);
+        int64_t *zero = BASE_NEW(s->arena, int64_t);
+        *scale = mid->scale;
+        *zero = mid->zero;
+        op->intermediates[i] = (int32_t)s->to->tensors.n;
+        *BASE_PUSH(s->arena, &s->to->tensors) =
+            (tflite_file_tensor){.name = "intermediate",
+                                 .type = (int)tflite_type_code(mid->type),
+                                 .shape = {.rank = 1},
+                                 .quant = {.n = mid->scale > 0, .scale = scale, .zero = zero}};
+    }
+}
+
+static void say_operator(speaker *s, const tflite_out *out) {
+    const ir_node *n = out->node;
+    tflite_file_op op = {.input_count = n->input_count + out->made.n, .output_count = n->output_count - out->states};
+    op.inputs = BASE_NEWS(s->arena, int32_t, op.input_count + 1);
+    op.outputs = BASE_NEWS(s->arena, int32_t, op.output_count + 1);
+    const ir_tensor **tensors = BASE_NEWS(s->arena, const ir_tensor *, op.input_count + 1);
+    say_inputs(s, out, &op, tensors, BASE_NEWS(s->arena, ir_tensor, out->made.n + 1));
+    for (size_t i = 0; i < op.output_count; i++) {
+        op.outputs[i] = s->number[n->outputs[i]];
+    }
+    say_intermediates(s, out, &op);
+    op.options = out->word->options;
+    op.values = out->values.at;
+    op.value_count = out->values.n;
+    op.code = code_of(s, (int)out->word->builtin, tflite_version_of(out, tensors, op.input_count));
+    *BASE_PUSH(s->arena, &s->to->ops) = op;
+}
+
+/* "conv_2d" is spelt as CONV_2D. */
+static bool spelt_as(const char *word, const char *builtin) {
+    size_t i = 0;
+    while (word[i] && builtin[i] && toupper((unsigned char)word[i]) == builtin[i]) {
+        i++;
+    }
+    return !word[i] && !builtin[i];
+}
+
+/* How well a row suits the node, before its steps are tried: the operator that was read, the word's own, any other. */
+enum { AS_READ, AS_SPELT, ANY_OTHER, PREFERENCES };
+
+static int preference(const ir_node *n, const tflite_word *w) {
+    const char *name = tflite_builtin_name(w->builtin);
+    return !strcmp(name, n->source_name) ? AS_READ : spelt_as(n->op, name) ? AS_SPELT : ANY_OTHER;
+}
+
+/* Finds the row that says a node. */
+static void choose(speaker *s, size_t index, const ir_node *n) {
+    const char *why = NULL;
+    for (int wanted = 0; wanted < PREFERENCES; wanted++) {
+        const tflite_word *w;
+        for (size_t i = 0; (w = tflite_word_at(i)); i++) {
+            if (strcmp(w->word, n->op) != 0 || preference(n, w) != wanted) {
+                continue;
+            }
+            said *one = &s->nodes[index];
+            *one = (said){.out = {.arena = s->arena, .m = s->m, .g = s->g, .node = n, .word = w}};
+            one->is_said = tflite_say(&one->out);
+            if (one->is_said) {
+                return;
+            }
+            why = why ? why : base_printf(s->arena, "as %s: %s", tflite_builtin_name(w->builtin), one->out.why);
+        }
+    }
+    base_place place = ir_place_node(s->m, s->g, index);
+    s->status = base_error(s->d, &place, "TFLite cannot say this operator: %s", why ? why : "it has none like it");
+}
+
+/* TFLite has no operator that copies; a RESHAPE to the same shape does. */
+static const ir_node *as_reshape(const speaker *s, const ir_node *n) {
+    const ir_shape *shape = &s->g->tensors.at[n->outputs[0]].shape;
+    int64_t *dims = BASE_NEWS(s->arena, int64_t, shape->rank + 1u);
+    ir_attr *attr = BASE_NEW(s->arena, ir_attr);
+    ir_node *copy = BASE_NEW(s->arena, ir_node);
+    memcpy(dims, shape->dim, shape->rank * sizeof *dims);
+    *attr = (ir_attr){.name = "shape", .kind = IR_INTS, .n = shape->rank, .v.ints = dims};
+    *copy = *n;
+    copy->op = "reshape";
+    copy->attrs = attr;
+    copy->attr_count = 1;
+    return copy;
+}
+
+static bool is_among(uint32_t tensor, const uint32_t *list, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] == tensor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A copy of a state that is nothing but an output of the graph, after the last change of the state: TFLite lists the
+ * variable tensor among the outputs. */
+static bool is_state_at_end(const speaker *s, size_t index) {
+    const ir_graph *g = s->g;
+    const uint32_t state = g->nodes.at[index].inputs[0], copy = g->nodes.at[index].outputs[0];
+    if (g->tensors.at[state].state == IR_NONE || g->tensors.at[copy].state != IR_NONE ||
+        !is_among(copy, g->outputs.at, g->outputs.n)) {
+        return false;
+    }
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        const ir_node *n = &g->nodes.at[i];
+        if (is_among(copy, n->inputs, n->input_count) || (i > index && is_among(state, n->outputs, n->output_count))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void say_node(speaker *s, size_t index) {
+    const ir_node *n = &s->g->nodes.at[index];
+    bool copies = !strcmp(n->op, "identity") && n->input_count == 1 && n->output_count == 1 && !n->attr_count &&
+                  n->inputs[0] != IR_NONE;
+    if (copies && is_state_at_end(s, index)) {
+        s->stands_for[n->outputs[0]] = n->inputs[0];
+    } else {
+        choose(s, index, copies ? as_reshape(s, n) : n);
+    }
+}
+
+/* ---- states ---- */
+
+/* What a runtime puts into a variable tensor at first: zeros; of int8 its zero point (both runtimes). */
+static bool begins_so(const ir_state *st) {
+    uint64_t bytes = 0;
+    uint8_t zero = st->type == BASE_I8 && st->quant.n == 1 ? (uint8_t)st->quant.zero[0] : 0;
+    if (!st->data) {
+        return !zero;
+    }
+    bool sane = ir_shape_elements(&st->shape, &bytes) && base_type_bytes(st->type, bytes, &bytes);
+    for (uint64_t i = 0; sane && i < bytes; i++) {
+        if (((const uint8_t *)st->data)[i] != zero) {
+            return false;
+        }
+    }
+    return sane;
+}
+
+/* A state is a variable tensor of the one graph that uses it. */
+static void say_states(speaker *s) {
+    for (size_t i = 0; i < s->m->states.n; i++) {
+        const ir_state *st = &s->m->states.at[i];
+        size_t users = 0;
+        for (size_t g = 0; g < s->m->graphs.n; g++) {
+            for (size_t k = 0; k < s->m->graphs.at[g].tensors.n; k++) {
+                users += s->m->graphs.at[g].tensors.at[k].state == i;
+            }
+        }
+        base_place place = {.file = s->m->file};
+        place.path =
+            base_printf(s->arena, "state[%zu] \"%s\"", i, base_printable(s->arena, st->name, strlen(st->name), 60));
+        if (users > 1) {
+            s->status = base_error(s->d, &place,
+                                   "%zu tensors stand for it: TFLite has variable tensors, of one place each", users);
+        } else if (!begins_so(st)) {
+            s->status = base_error(s->d, &place, "its first contents are not those of TFLite's variable tensors");
+        }
+    }
+}
+
+/* ---- graphs ---- */
+
+static void mark(const speaker *s, bool *used, const uint32_t *list, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] != IR_NONE) {
+            used[s->stands_for[list[i]]] = true;
+        }
+    }
+}
+
+static int32_t *numbers(const speaker *s, const uint32_t *list, size_t n) {
+    int32_t *out = BASE_NEWS(s->arena, int32_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = s->number[s->stands_for[list[i]]];
+    }
+    return out;
+}
+
+/* The tensors that stand in the file. Those that an operator of TFLite does not list, its states among the outputs, are
+ * there only if others use them. */
+static bool *used_tensors(const speaker *s) {
+    const ir_graph *g = s->g;
+    bool *used = BASE_NEWS(s->arena, bool, g->tensors.n + 1);
+    mark(s, used, g->inputs.at, g->inputs.n);
+    mark(s, used, g->outputs.at, g->outputs.n);
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        const tflite_out *out = &s->nodes[i].out;
+        if (s->nodes[i].is_said) {
+            mark(s, used, out->node->inputs, out->node->input_count);
+            mark(s, used, out->node->outputs, out->node->output_count - out->states);
+        }
+    }
+    return used;
+}
+
+static void say_graph(speaker *s, const ir_graph *g) {
+    s->g = g;
+    s->to = BASE_PUSH(s->arena, &s->file->graphs);
+    s->to->name = g->name;
+    s->made = base_map_new(s->arena);
+    s->number = BASE_NEWS(s->arena, int32_t, g->tensors.n + 1);
+    s->nodes = BASE_NEWS(s->arena, said, g->nodes.n + 1);
+    s->stands_for = BASE_NEWS(s->arena, uint32_t, g->tensors.n + 1);
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        s->stands_for[i] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        say_node(s, i);
+    }
+    const bool *used = used_tensors(s);
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        s->number[i] = -1;
+        if (used[i]) {
+            say_tensor(s, i);
+        }
+    }
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        if (s->nodes[i].is_said) {
+            say_operator(s, &s->nodes[i].out);
+        }
+    }
+    s->to->inputs = numbers(s, g->inputs.at, g->inputs.n);
+    s->to->input_count = g->inputs.n;
+    s->to->outputs = numbers(s, g->outputs.at, g->outputs.n);
+    s->to->output_count = g->outputs.n;
+}
+
+base_status tflite_say_model(base_arena *arena, const ir_model *m, tflite_file *file, base_diags *d) {
+    speaker s = {.arena = arena, .m = m, .file = file, .d = d, .status = BASE_OK};
+    s.buffers = base_map_new(arena);
+    s.codes = base_map_new(arena);
+    *BASE_PUSH(arena, &file->buffers) = (base_bytes){0};
+    say_states(&s);
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        say_graph(&s, &m->graphs.at[i]);
+    }
+    file->metadata = BASE_NEWS(arena, uint32_t, m->metadata.n + 1);
+    for (size_t i = 0; i < m->metadata.n; i++) {
+        file->metadata[i] = buffer_of(&s, m->metadata.at[i].data, m->metadata.at[i].size);
+    }
+    return s.status;
+}

@@ -1,0 +1,28 @@
+/* tflite.c - target `tflite`: a TensorFlow Lite model, as the format writes it (docs/TFLITE.md).
+ *
+ * Takes a model after those passes whose results TFLite has words for. Gives one file. Needs no plan.
+ */
+#include "formats/formats.h"
+#include "targets/target.h"
+
+static base_status emit(base_arena *arena, const plan_module *plan, const ir_model *model, const target_options *o,
+                        target_files *out, base_diags *d) {
+    base_text bytes = {.arena = arena};
+    (void)plan;
+    (void)o;
+    base_status status = formats_find("tflite")->write(arena, model, NULL, &bytes, d);
+    *BASE_PUSH(arena, &out->list) = (base_output_file){.name = "model.tflite", .bytes = bytes.at, .size = bytes.n};
+    return status;
+}
+
+const target_interface target_tflite = {
+    .name = "tflite",
+    .description = "TensorFlow Lite model, read back by TFLite's own runtimes",
+    .extension = "tflite",
+    .executable = false,
+    .needs_plan = false,
+    .passes = "fold fuse dead",
+    .format = "tflite",
+    .unused = "device prefix layout weights test compiler",
+    .emit = emit,
+};

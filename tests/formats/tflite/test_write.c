@@ -1,0 +1,294 @@
+/* test_write.c - writing TFLite: what stands in a file that was made from a graph's text, read with the schema's own
+ * names, and what is refused. Numbers are the public schema's. */
+#include "formats/tflite/writer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+extern const formats_interface formats_tflite;
+
+static struct {
+    base_memory memory;
+    base_guard guard;
+    base_arena *arena;
+    base_diags d;
+    base_text file;
+    wire_fb fb;
+    wire_table model;
+} t;
+
+static int set_up(void **state) {
+    (void)state;
+    memset(&t, 0, sizeof t);
+    if (BASE_GUARD(&t.memory, &t.guard)) {
+        return -1;
+    }
+    t.arena = base_arena_new(&t.memory);
+    t.d.arena = t.file.arena = t.arena;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    base_arena_free(t.arena);
+    base_unguard(&t.memory, &t.guard);
+    return 0;
+}
+
+#define HEAD "burin 1\nmodel \"ir\" \"m.ir\"\n"
+
+static ir_model *parse(const char *text) {
+    ir_model *m = NULL;
+    if (ir_parse(t.arena, "m.ir", text, strlen(text), &m, &t.d) != BASE_OK || ir_verify(m, &t.d) != BASE_OK) {
+        fail_msg("%s", t.d.list.at[0].message);
+    }
+    return m;
+}
+
+static void write_model(const ir_model *m) {
+    t.file.n = 0;
+    if (formats_tflite.write(t.arena, m, NULL, &t.file, &t.d) != BASE_OK) {
+        fail_msg("%s", t.d.list.at[0].message);
+    }
+    wire_fb_open(&t.fb, "m.tflite", (base_bytes){(const uint8_t *)t.file.at, t.file.n}, &t.d);
+    t.model = wire_fb_root(&t.fb, "TFL3");
+}
+
+static ir_model *read_again(void) {
+    ir_model *m = NULL;
+    if (formats_tflite.read(t.arena, "m.tflite", t.fb.bytes, NULL, &m, &t.d) != BASE_OK) {
+        fail_msg("%s", t.d.list.at[0].message);
+    }
+    return m;
+}
+
+static void refused(const char *text, const char *path, const char *part) {
+    t.d.list.n = t.d.errors = 0;
+    assert_int_equal(formats_tflite.write(t.arena, parse(text), NULL, &t.file, &t.d), BASE_REFUSED);
+    const base_diag *d = &t.d.list.at[0];
+    assert_string_equal(d->file, "m.ir");
+    if (strcmp(d->path ? d->path : "", path) != 0 || !strstr(d->message, part)) {
+        fail_msg("%s: %s; expected %s: %s", d->path, d->message, path, part);
+    }
+    t.d.list.n = t.d.errors = 0;
+}
+
+/* ---- looking at the file ---- */
+
+static wire_table element(const wire_table *table, tflite_field f, uint64_t i) {
+    wire_vector v = tflite_list(&t.fb, NULL, table, f);
+    assert_true(i < v.n);
+    return wire_fb_table_at(&t.fb, NULL, &v, i);
+}
+
+static uint64_t count(const wire_table *table, tflite_field f) {
+    return tflite_list(&t.fb, NULL, table, f).n;
+}
+
+static int64_t number(const wire_table *table, tflite_field f) {
+    return tflite_int(&t.fb, NULL, table, f);
+}
+
+static void assert_text(const wire_table *table, tflite_field f, const char *want) {
+    base_bytes s = tflite_bytes(&t.fb, NULL, table, f);
+    assert_int_equal(s.size, strlen(want));
+    assert_memory_equal(s.at, want, s.size);
+}
+
+/* The operator code of the first operator. */
+static wire_table code(void) {
+    wire_table g = element(&t.model, TFLITE_Model_subgraphs, 0), op = element(&g, TFLITE_SubGraph_operators, 0);
+    return element(&t.model, TFLITE_Model_operator_codes, (uint64_t)number(&op, TFLITE_Operator_opcode_index));
+}
+
+/* ---- what stands in a file ---- */
+
+static const char fc[] =
+    HEAD "graph \"main\" 0 {\n"
+         "  tensor %0 i8[1,2] \"x\" quant {0.5:-3}\n"
+         "  tensor %1 i8[3,2] \"w\" quant axis 0 {0.5:0, 0.25:0, 0.125:0} = hex \"01fe037f0506\"\n"
+         "  tensor %2 i8[7] \"nobody reads it\" = hex \"00000000000000\"\n"
+         "  tensor %3 i32[3] \"b\" quant axis 0 {0.25:0, 0.125:0, 0.0625:0} = hex \"010000000200000003000000\"\n"
+         "  tensor %4 i8[1,3] \"y\" quant {0.25:7}\n"
+         "  tensor %5 i8[3,2] \"same as w\" quant axis 0 {0.5:0, 0.25:0, 0.125:0} = hex \"01fe037f0506\"\n"
+         "  tensor %6 i8[1,3] \"z\" quant {0.25:7}\n"
+         "  inputs (%0)\n"
+         "  outputs (%6, %4)\n"
+         "  node fully_connected (%0, %1, %3) -> (%4) {act: text \"relu\", keep_num_dims: int 0, "
+         "asymmetric_quantize_inputs: int 0}\n"
+         "  node fully_connected (%0, %5, _) -> (%6) {act: text \"none\", keep_num_dims: int 0, "
+         "asymmetric_quantize_inputs: int 0}\n"
+         "}\n"
+         "description \"two layers\"\n"
+         "signature \"serving_default\" graph 0 (\"in\" 0) -> (\"b\" 1, \"a\" 0)\n"
+         "metadata \"min_runtime_version\" 3 = hex \"312e35\"\n"
+         "metadata \"none\" 0 = hex \"\"\n";
+
+static void a_file_has_all_of_a_model(void **state) {
+    (void)state;
+    ir_model *m = parse(fc);
+    write_model(m);
+    assert_int_equal(number(&t.model, TFLITE_Model_version), 3);
+    assert_text(&t.model, TFLITE_Model_description, "two layers");
+    wire_table g = element(&t.model, TFLITE_Model_subgraphs, 0);
+    assert_text(&g, TFLITE_SubGraph_name, "main");
+    assert_int_equal(count(&g, TFLITE_SubGraph_tensors), 6); /* the unused one is left out */
+    wire_table w = element(&g, TFLITE_SubGraph_tensors, 1), same = element(&g, TFLITE_SubGraph_tensors, 4);
+    assert_text(&w, TFLITE_Tensor_name, "w");
+    assert_int_equal(number(&w, TFLITE_Tensor_type), 9);
+    assert_int_equal(number(&w, TFLITE_Tensor_has_rank), 1);
+    assert_int_equal(number(&w, TFLITE_Tensor_buffer), number(&same, TFLITE_Tensor_buffer)); /* shared */
+    wire_table q = tflite_table(&t.fb, NULL, &w, TFLITE_Tensor_quantization);
+    wire_vector scales = tflite_list(&t.fb, NULL, &q, TFLITE_QuantizationParameters_scale);
+    wire_vector zeros = tflite_list(&t.fb, NULL, &q, TFLITE_QuantizationParameters_zero_point);
+    assert_int_equal(scales.n, 3);
+    assert_int_equal(zeros.n, 3);
+    assert_true(wire_fb_float_at(&t.fb, &scales, 2) == 0.125F);
+    /* buffers: the empty one, w, b, the first metadata */
+    assert_int_equal(count(&t.model, TFLITE_Model_buffers), 4);
+    for (uint64_t i = 0; i < 4; i++) {
+        wire_table buffer = element(&t.model, TFLITE_Model_buffers, i);
+        base_bytes data = tflite_bytes(&t.fb, NULL, &buffer, TFLITE_Buffer_data);
+        static const size_t sizes[] = {0, 6, 12, 3};
+        assert_int_equal(data.size, sizes[i]);
+        assert_true(!i || (uint64_t)(data.at - t.fb.bytes.at) % 16 == 0);
+    }
+    /* with a bias the version is 4 (int8), without 6 */
+    assert_int_equal(count(&t.model, TFLITE_Model_operator_codes), 2);
+    for (uint64_t i = 0; i < 2; i++) {
+        wire_table c = element(&t.model, TFLITE_Model_operator_codes, i);
+        assert_int_equal(number(&c, TFLITE_OperatorCode_builtin_code), 9);
+        assert_int_equal(number(&c, TFLITE_OperatorCode_deprecated_builtin_code), 9);
+        assert_int_equal(number(&c, TFLITE_OperatorCode_version), i ? 6 : 4);
+    }
+    wire_table op = element(&g, TFLITE_SubGraph_operators, 0);
+    unsigned type;
+    wire_table options = tflite_union(&t.fb, NULL, &op, TFLITE_Operator_builtin_options, &type);
+    assert_int_equal(type, 8);
+    assert_int_equal(number(&options, TFLITE_FullyConnectedOptions_fused_activation_function), 1);
+    wire_table second = element(&g, TFLITE_SubGraph_operators, 1);
+    wire_vector inputs = tflite_list(&t.fb, NULL, &second, TFLITE_Operator_inputs);
+    assert_int_equal(wire_fb_i32_at(&t.fb, &inputs, 2), -1);
+    wire_table s = element(&t.model, TFLITE_Model_signature_defs, 0);
+    wire_table port = element(&s, TFLITE_SignatureDef_outputs, 0);
+    assert_text(&port, TFLITE_TensorMap_name, "b");
+    assert_int_equal(number(&port, TFLITE_TensorMap_tensor_index), 3); /* y */
+    assert_false(wire_fb_failed(&t.fb));
+    assert_true(ir_same(t.arena, m, read_again()));
+}
+
+static void the_same_model_gives_the_same_bytes(void **state) {
+    (void)state;
+    write_model(parse(fc));
+    char *first = base_strndup(t.arena, t.file.at, t.file.n);
+    size_t n = t.file.n;
+    write_model(parse(fc));
+    assert_int_equal(t.file.n, n);
+    assert_memory_equal(t.file.at, first, n);
+}
+
+/* ---- operators that TFLite has several of ---- */
+
+static const char one_node[] =
+    HEAD "graph \"g\" 0 {\n  tensor %%0 %s[%s] \"x\"\n  tensor %%1 %s[%s] \"y\"\n  inputs (%%0)\n"
+         "  outputs (%%1)\n  node %s\n}\n";
+
+static void writes(const char *type, const char *x, const char *y, const char *node, int builtin, int version) {
+    write_model(parse(base_printf(t.arena, one_node, type, x, type, y, node)));
+    wire_table c = code();
+    const char *name = tflite_builtin_name(number(&c, TFLITE_OperatorCode_builtin_code));
+    if (strcmp(name, tflite_builtin_name(builtin)) != 0 || number(&c, TFLITE_OperatorCode_version) != version) {
+        fail_msg("%s: %s version %d, expected %s version %d", node, name, (int)number(&c, TFLITE_OperatorCode_version),
+                 tflite_builtin_name(builtin), version);
+    }
+    ir_model *back = read_again();
+    assert_string_equal(back->graphs.at[0].nodes.at[0].source_name, tflite_builtin_name(builtin));
+}
+
+static void the_operator_that_was_read_is_written(void **state) {
+    (void)state;
+    static const char to_vector[] = "reshape (%0) -> (%1) {shape: ints [3]} from ";
+    /* as read, where it says the node; else the one that is spelt like the word; else another */
+    writes("f32", "1,3", "3", base_printf(t.arena, "%s\"SQUEEZE\"", to_vector), TFLITE_OP_SQUEEZE, 1);
+    writes("f32", "1,3", "3", base_printf(t.arena, "%s\"EXPAND_DIMS\"", to_vector), TFLITE_OP_RESHAPE, 1);
+    writes("f32", "1,3", "3", base_printf(t.arena, "%s\"\"", to_vector), TFLITE_OP_RESHAPE, 1);
+    writes("f32", "3", "3,1", "reshape (%0) -> (%1) {shape: ints [3, 1]} from \"EXPAND_DIMS\"", TFLITE_OP_EXPAND_DIMS,
+           1);
+    writes("i8", "3", "7", "pad (%0) -> (%1) {pads: ints [1, 3]} from \"PADV2\"", TFLITE_OP_PAD, 2);
+}
+
+static void versions_follow_types_and_shapes(void **state) {
+    (void)state;
+    static const char *const slice =
+        "strided_slice (%0) -> (%1) {begin: ints [0], strides: ints [1], extents: ints [3], shape: ints [1, 3]}";
+    writes("f32", "3", "1,3", slice, TFLITE_OP_STRIDED_SLICE, 6); /* a new axis */
+    static const char *const kept =
+        "strided_slice (%0) -> (%1) {begin: ints [0], strides: ints [1], extents: ints [3], shape: ints [3]}";
+    writes("i8", "4", "3", kept, TFLITE_OP_STRIDED_SLICE, 2);
+    writes("bool", "4", "3", kept, TFLITE_OP_STRIDED_SLICE, 3);
+    writes("u32", "4", "3", kept, TFLITE_OP_STRIDED_SLICE, 7);
+    writes("f32", "4", "3", kept, TFLITE_OP_STRIDED_SLICE, 1);
+    static const char *const pads = "pad (%0) -> (%1) {pads: ints [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]}";
+    writes("f32", "1,1,1,1,3", "1,1,1,1,4", pads, TFLITE_OP_PAD, 4);
+    writes("i16", "1,1,1,1,3", "1,1,1,1,4", pads, TFLITE_OP_PAD, 4);
+    writes("bool", "1,1,1,1,3", "1,1,1,1,4", pads, TFLITE_OP_PAD, 5);
+    /* The old field cannot say a code above 127. */
+    writes("f32", "3", "3", "gelu (%0) -> (%1) {approximate: int 1}", TFLITE_OP_GELU, 1);
+    wire_table c = code();
+    assert_int_equal(number(&c, TFLITE_OperatorCode_builtin_code), 150);
+    assert_int_equal(number(&c, TFLITE_OperatorCode_deprecated_builtin_code), 127);
+}
+
+/* ---- what TFLite has no words for ---- */
+
+static void what_cannot_be_said_is_refused(void **state) {
+    (void)state;
+    refused(base_printf(t.arena, one_node, "f8e8m0", "3", "f8e8m0", "3", "neg (%0) -> (%1)"),
+            "graph[0]/tensor[0] \"x\"", "TFLite has no tensors of type f8e8m0");
+    refused(base_printf(t.arena, one_node, "f32", "3", "f32", "3", "no_such_word (%0) -> (%1)"),
+            "graph[0]/node[0] no_such_word", "TFLite cannot say this operator: it has none like it");
+    refused(base_printf(t.arena, one_node, "f32", "3", "f32", "3", "neg (%0) -> (%1) {how: int 1}"),
+            "graph[0]/node[0] neg", "as NEG: TFLite does not say its attribute how");
+    refused(base_printf(t.arena, one_node, "f32", "3", "f32", "3", "neg (%0, %0) -> (%1)"), "graph[0]/node[0] neg",
+            "as NEG: it has 2 inputs");
+    refused(base_printf(t.arena, one_node, "f32", "3", "f32", "3", "leaky_relu (%0) -> (%1) {alpha: float 0.1}"),
+            "graph[0]/node[0] leaky_relu", "as LEAKY_RELU: alpha would be 0.1, which no float is");
+    refused(base_printf(t.arena, one_node, "f32", "3", "f32", "3", "softmax (%0) -> (%1)"), "graph[0]/node[0] softmax",
+            "as SOFTMAX: it has no attribute beta");
+    refused(base_printf(t.arena, one_node, "f32", "1,4,4,1", "f32", "1,4,4,1",
+                        "max_pool2d (%0) -> (%1) {kernel: ints [2, 2], strides: ints [1, 1], pads: ints [1, 1, 0, 0], "
+                        "act: text \"none\"} ids [4] from \"MAX_POOL_2D\""),
+            "graph[0]/operator[4] MAX_POOL_2D", "as MAX_POOL_2D: its padding [1, 1, 0, 0] is neither SAME nor VALID");
+    refused(base_printf(t.arena, one_node, "f32", "1,4,4,1", "f32", "1,3,3,1",
+                        "max_pool2d (%0) -> (%1) {kernel: ints [2, 2], strides: ints [1, 1], pads: ints [0, 0, 0, 0], "
+                        "act: text \"clamp\"}"),
+            "graph[0]/node[0] max_pool2d", "its activation \"clamp\" is none that TFLite fuses");
+    refused(
+        base_printf(t.arena, one_node, "f32", "3", "f32", "1,3",
+                    "strided_slice (%0) -> (%1) {begin: ints [0], strides: ints [1], extents: ints [3], shape: ints "
+                    "[2, 3]}"),
+        "graph[0]/node[0] strided_slice", "its shape is not that of its slice");
+    /* all of them, not the first alone */
+    t.d.list.n = t.d.errors = 0;
+    static const char two[] =
+        HEAD "graph \"g\" 0 {\n  tensor %0 f32[1] \"x\"\n  tensor %1 f32[1] \"y\"\n  tensor %2 f32[1] \"z\"\n"
+             "  inputs (%0)\n  outputs (%2)\n  node a (%0) -> (%1)\n  node b (%1) -> (%2)\n}\n";
+    assert_int_equal(formats_tflite.write(t.arena, parse(two), NULL, &t.file, &t.d), BASE_REFUSED);
+    assert_int_equal(t.d.errors, 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_file_has_all_of_a_model, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_same_model_gives_the_same_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_operator_that_was_read_is_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(versions_follow_types_and_shapes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_said_is_refused, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -89,9 +89,13 @@ typedef struct burin_load_options {
     const char *const *dims;
     size_t dim_count;
     uint32_t batch;
+    /* Files of definitions (docs/LANGUAGE.md) that give the model's custom operators their meaning: `op NAME` is that of
+     * the custom code NAME (what is no letter, digit or _ in it: _). They hold for every model of the context. */
+    const char *const *ops;
+    size_t op_count;
 } burin_load_options;
 #define BURIN_LOAD_OPTIONS_INIT                                                                                        \
-    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0 }
+    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0 }
 /* options may be NULL: as burin_load. */
 BURIN_API burin_status burin_load_with(burin_context *context, const char *path, const burin_load_options *options,
                                        burin_model **model);

@@ -6,11 +6,18 @@
 #include "check/check.h"
 #include "formats/formats.h"
 
+/* A text of the caller's definitions, in the context's arena. */
+typedef struct api_text {
+    const char *file, *at;
+    size_t n;
+} api_text;
+
 struct burin_context {
     base_memory memory;
     base_arena *arena; /* of everything that calls return */
     base_diags diags;
     ops_registry *ops;
+    BASE_VEC(api_text) own; /* definitions that were added to ops */
     base_text dump;
     bool out_of_memory;
 };

@@ -16,6 +16,7 @@ const char *burin_version(void) {
 static void clear(burin_context *c) {
     c->arena = NULL;
     c->ops = NULL;
+    memset(&c->own, 0, sizeof c->own);
     c->diags = (base_diags){0};
     c->dump = (base_text){0};
 }
@@ -28,7 +29,11 @@ static void complete(burin_context *c) {
         c->dump = (base_text){.arena = c->arena};
     }
     if (c->ops == NULL) {
+        base_diags ignored = {.arena = c->arena}; /* they have been parsed before */
         c->ops = ops_registry_new(c->arena);
+        for (size_t i = 0; i < c->own.n; i++) {
+            (void)ops_add(c->ops, c->own.at[i].file, c->own.at[i].at, c->own.at[i].n, &ignored);
+        }
     }
 }
 

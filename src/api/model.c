@@ -2,6 +2,7 @@
  *
  * Takes paths or bytes. Gives models that borrow them.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -34,6 +35,28 @@ static formats_options resolve(burin_context *c, const burin_load_options *given
     return to;
 }
 
+/* Definitions that are refused leave the registry with a part of them: the next call begins a new one. */
+static base_status add_ops(burin_context *c, const burin_load_options *given) {
+    const size_t end = offsetof(burin_load_options, op_count) + sizeof given->op_count;
+    base_status status = BASE_OK;
+    for (size_t i = 0; given != NULL && given->size >= end && i < given->op_count && status == BASE_OK; i++) {
+        base_file file;
+        const char *name = base_strdup(c->arena, given->ops[i]);
+        status = base_file_read(c->arena, name, &file, &c->diags);
+        const char *text = status == BASE_OK ? base_strndup(c->arena, (const char *)file.at, file.size) : NULL;
+        if (status == BASE_OK) {
+            status = ops_add(c->ops, name, text, file.size, &c->diags);
+        }
+        if (status == BASE_OK) {
+            *BASE_PUSH(c->arena, &c->own) = (api_text){name, text, file.size};
+        }
+    }
+    if (status != BASE_OK) {
+        c->ops = NULL;
+    }
+    return status;
+}
+
 /* What is refused only for its operators is loaded all the same, for inspect; its diagnostics are taken back until a
  * call needs the whole model. */
 static base_status read_model(burin_context *c, burin_model *m) {
@@ -63,6 +86,10 @@ static base_status load(burin_context *c, void *arguments) {
     m->file = base_strdup(c->arena, call->name);
     m->bytes = (base_bytes){.at = file.at, .size = file.size};
     m->options = resolve(c, call->options);
+    if (status == BASE_OK) {
+        status = add_ops(c, call->options);
+    }
+    m->options.ops = c->ops;
     if (status == BASE_OK) {
         status = read_model(c, m);
     }
@@ -99,7 +126,9 @@ burin_status burin_load_memory(burin_context *c, const char *name, const void *b
 base_status api_copy(const burin_model *m, ir_model **out) {
     base_diags *d = &m->context->diags;
     const size_t n = d->list.n, warnings = d->warnings, dropped = d->dropped;
-    base_status status = formats_read(m->context->arena, m->file, m->bytes, &m->options, out, d);
+    formats_options options = m->options;
+    options.ops = m->context->ops; /* running out of memory may have replaced it */
+    base_status status = formats_read(m->context->arena, m->file, m->bytes, &options, out, d);
     if (status == BASE_OK) {
         d->list.n = n;
         d->warnings = warnings;

@@ -321,5 +321,7 @@ int cli_load(cli *c, burin_model **model) {
     o.dims = a->dim.at;
     o.dim_count = a->dim.n;
     o.batch = (uint32_t)a->batch;
+    o.ops = a->ops.at;
+    o.op_count = a->ops.n;
     return cli_report(c, burin_load_with(c->context, a->operands.at[0], &o, model));
 }

@@ -6,7 +6,7 @@
 #ifndef BURIN_FORMATS_H
 #define BURIN_FORMATS_H
 
-#include "ir/ir.h"
+#include "ops/ops.h"
 
 /* What the caller says of the inputs' extents, as texts of the command's form. */
 typedef struct formats_shapes {
@@ -20,6 +20,7 @@ typedef struct formats_shapes {
 typedef struct formats_options {
     const char *format; /* the format's name; NULL: told by the content */
     formats_shapes shapes;
+    ops_registry *ops; /* the operators' definitions, for shapes and for which custom operators there are; NULL: Burin's */
     /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
      * no operator has ("custom Detect"); what else is not supported is still refused. */
     bool keep_unsupported;

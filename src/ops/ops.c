@@ -14,9 +14,17 @@
 
 #define ELEMENT_LIMIT ((uint64_t)INT32_MAX) /* of a tensor that an operator computes: what a module can index */
 
+/* A text that the caller added. */
+typedef struct own_text {
+    const char *file, *at;
+    size_t n;
+} own_text;
+
 struct ops_registry {
     base_arena *arena;
     lang_library *library;        /* all that was parsed so far; NULL before the first use */
+    lang_library *own;            /* what the caller added; NULL: nothing */
+    BASE_VEC(own_text) texts;     /* of it */
     bool *parsed;                 /* of ops_sources */
     BASE_VEC(const char *) names; /* of operators: the files' names without .op */
     BASE_VEC(size_t) source;      /* index in ops_sources of names.at[i] */
@@ -57,7 +65,17 @@ static size_t find(const ops_registry *r, const char *op) {
     return i;
 }
 
+/* The caller's name of an operator that has its meaning from the caller's text; NULL: it is Burin's. */
+static const char *own_name(const char *op) {
+    static const char prefix[] = "custom.";
+    return strncmp(op, prefix, sizeof prefix - 1) == 0 ? op + sizeof prefix - 1 : NULL;
+}
+
 bool ops_has(ops_registry *r, const char *op) {
+    const char *own = own_name(op);
+    if (own != NULL) {
+        return r->own != NULL && lang_has_op(r->own, own);
+    }
     return find(r, op) < r->names.n;
 }
 
@@ -76,7 +94,63 @@ static base_status parse(ops_registry *r, size_t source, base_diags *d) {
     return status;
 }
 
+static base_status parse_shared(ops_registry *r, base_diags *d) {
+    base_status status = BASE_OK;
+    r->own = lang_library_new(r->arena);
+    for (size_t k = 0; k < ops_source_count && status == BASE_OK; k++) {
+        const ops_source *s = &ops_sources[k];
+        status = is_shared(s) ? lang_parse(r->own, s->name, s->text, s->size, d) : BASE_OK;
+    }
+    return status;
+}
+
+/* Overloads are of one file: which of two files' comes first is no one's intention. */
+static base_status check_new(const ops_registry *r, const char *file, const size_t *overloads, size_t before,
+                             base_diags *d) {
+    const base_place place = {.file = file};
+    if (lang_op_count(r->own) == before) {
+        bool again = false;
+        for (size_t i = 0; i < before; i++) {
+            again = again || lang_overload_count(r->own, lang_op_name(r->own, i)) != overloads[i];
+        }
+        if (!again) {
+            return base_error(d, &place, "it defines no operator: expected `op NAME ...`");
+        }
+    }
+    for (size_t i = 0; i < before; i++) {
+        const char *name = lang_op_name(r->own, i);
+        if (lang_overload_count(r->own, name) != overloads[i]) {
+            return base_error(d, &place, "operator %s is defined by another file, too", name);
+        }
+    }
+    return BASE_OK;
+}
+
+base_status ops_add(ops_registry *r, const char *file, const char *text, size_t n, base_diags *d) {
+    for (size_t i = 0; i < r->texts.n; i++) {
+        const own_text *t = &r->texts.at[i];
+        if (t->n == n && memcmp(t->at, text, n) == 0) {
+            return BASE_OK;
+        }
+    }
+    base_status status = r->own == NULL ? parse_shared(r, d) : BASE_OK;
+    const size_t before = lang_op_count(r->own);
+    size_t *overloads = BASE_NEWS(r->arena, size_t, before + 1);
+    for (size_t i = 0; i < before; i++) {
+        overloads[i] = lang_overload_count(r->own, lang_op_name(r->own, i));
+    }
+    status = status == BASE_OK ? lang_parse(r->own, file, text, n, d) : status;
+    status = status == BASE_OK ? check_new(r, file, overloads, before, d) : status;
+    if (status == BASE_OK) {
+        *BASE_PUSH(r->arena, &r->texts) = (own_text){file, text, n};
+    }
+    return status;
+}
+
 const lang_library *ops_library(ops_registry *r, const char *op, base_diags *d) {
+    if (own_name(op) != NULL) {
+        return ops_has(r, op) ? r->own : NULL;
+    }
     size_t i = find(r, op);
     if (i == r->names.n) {
         return NULL;
@@ -164,7 +238,7 @@ static base_status instantiate(base_arena *arena, ops_registry *r, const ir_mode
     if (library == NULL) {
         return BASE_INTERNAL;
     }
-    lang_call call = {.op = n->op,
+    lang_call call = {.op = own_name(n->op) != NULL ? own_name(n->op) : n->op,
                       .input_count = n->input_count,
                       .output_count = n->output_count,
                       .attrs = n->attrs,

@@ -13,6 +13,11 @@
 typedef struct ops_registry ops_registry;
 ops_registry *ops_registry_new(base_arena *arena);
 
+/* Adds definitions of the caller's own, for the operators "custom.NAME" alone: `op NAME` of the text says what custom.NAME
+ * means. They may use the fns of Burin's own definitions. file and text must outlive the registry. Errors have line,
+ * column and caret; a text without an `op` is one, and so is an operator that a text before defines. The same text again
+ * adds nothing. */
+base_status ops_add(ops_registry *r, const char *file, const char *text, size_t n, base_diags *d);
 bool ops_has(ops_registry *r, const char *op); /* by file name: parses nothing */
 size_t ops_count(const ops_registry *r);
 const char *ops_name(const ops_registry *r, size_t i); /* sorted */

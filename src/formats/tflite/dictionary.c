@@ -4,6 +4,8 @@
  */
 #include "formats/tflite/steps.h"
 
+#include <string.h>
+
 #define ANY TFLITE_ANY
 #define STEP(kind, name, a, b)                                                                                         \
     { &tflite_step_##kind, name, a, b, 0 }
@@ -50,9 +52,16 @@
 
 static const tflite_word words[] = {
 #define WORD(builtin, word, options, needed, most, outputs, ...)                                                       \
-    {TFLITE_OP_##builtin, word, TFLITE_##options, needed, most, outputs, {__VA_ARGS__}},
+    {TFLITE_OP_##builtin, word, TFLITE_##options, needed, most, outputs, {__VA_ARGS__}, NULL},
 #include "formats/tflite/dictionary.def"
 #undef WORD
+};
+
+static const tflite_word customs[] = {
+#define CUSTOM(code, word, needed, most, outputs, ...)                                                                 \
+    {TFLITE_OP_CUSTOM, word, TFLITE_NONE, needed, most, outputs, {__VA_ARGS__}, code},
+#include "formats/tflite/customs.def"
+#undef CUSTOM
 };
 
 const tflite_word *tflite_word_at(size_t i) {
@@ -63,6 +72,35 @@ const tflite_word *tflite_word_of(int64_t builtin) {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if ((int64_t)words[i].builtin == builtin) {
             return &words[i];
+        }
+    }
+    return NULL;
+}
+
+/* Letters, digits and _ stay, all else becomes _; never a digit first. */
+static char *identifier_of(base_arena *arena, const char *code) {
+    base_text t = {.arena = arena};
+    if (!*code || (*code >= '0' && *code <= '9')) {
+        base_puts(&t, "_");
+    }
+    for (; *code; code++) {
+        bool letter = (*code >= 'a' && *code <= 'z') || (*code >= 'A' && *code <= 'Z');
+        base_putn(&t, letter || (*code >= '0' && *code <= '9') ? code : "_", 1);
+    }
+    return t.at;
+}
+
+const tflite_word *tflite_custom_word(tflite_reader *r, const char *code) {
+    char *own = base_printf(r->arena, "custom.%s", identifier_of(r->arena, code));
+    if (ops_has(tflite_definitions(r), own)) {
+        tflite_word *w = BASE_NEW(r->arena, tflite_word);
+        *w = (tflite_word){.builtin = TFLITE_OP_CUSTOM, .word = own, .most = TFLITE_ANY, .outputs = TFLITE_ANY};
+        w->custom = code;
+        return w;
+    }
+    for (size_t i = 0; i < sizeof customs / sizeof *customs; i++) {
+        if (!strcmp(customs[i].custom, code)) {
+            return &customs[i];
         }
     }
     return NULL;

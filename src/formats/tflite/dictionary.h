@@ -34,6 +34,7 @@ typedef struct tflite_word {
     tflite_options options; /* TFLITE_NONE: neither read nor written */
     uint8_t needed, most, outputs;
     tflite_step steps[TFLITE_MOST_STEPS];
+    const char *custom; /* the custom code, of a row of customs.def; else NULL */
 } tflite_word;
 
 /* ---- reading ---- */
@@ -99,6 +100,11 @@ struct tflite_out {
 /* ---- the rows ---- */
 
 const tflite_word *tflite_word_of(int64_t builtin); /* NULL: it has no word yet */
+/* The row of a custom operator: of customs.def, else one that says "custom.NAME" when the caller has defined that; NULL:
+ * neither. */
+const tflite_word *tflite_custom_word(tflite_reader *r, const char *code);
+/* Attributes of the custom operator's node from its options (customs.def says how). */
+void tflite_custom_attributes(tflite_op *op);
 const tflite_word *tflite_word_at(size_t i);        /* row i of dictionary.def; NULL: there are no more */
 /* Says out->node in words of out->word by its steps; false: it cannot, and out->why says why not. Every attribute must
  * have been said. */

@@ -30,7 +30,7 @@ static int64_t read_code(tflite_reader *r, const wire_path *outer, const wire_ta
     if (builtin == TFLITE_OP_CUSTOM) {
         name = tflite_bytes(&r->fb, &path, &code, TFLITE_OperatorCode_custom_code);
     }
-    *custom = name.at ? base_printable(r->arena, (const char *)name.at, name.size, 60) : "";
+    *custom = name.at ? base_printable(r->arena, (const char *)name.at, name.size, 255) : "";
     return wire_fb_failed(&r->fb) ? -1 : builtin;
 }
 
@@ -44,7 +44,7 @@ static void note_unsupported(tflite_reader *r, const wire_path *path, const wire
         remedy = "it is a TensorFlow operator: convert the model with TFLite's builtins only";
     } else if (code == TFLITE_OP_CUSTOM) {
         what = base_printf(r->arena, "custom operator \"%s\"", custom);
-        remedy = "express it with builtin operators";
+        remedy = TFLITE_REMEDY_CUSTOM;
     }
     tflite_unsupported(r, path, op->at, what, remedy);
 }
@@ -162,6 +162,9 @@ static void make_node(tflite_op *op, uint32_t id) {
     op->node = ir_node_add(r->m, r->g, op->word->word, op->inputs, op->input_count, op->outputs, op->output_count, id);
     op->node->source_name = op->name;
     op->node->byte = op->table.at;
+    if (op->word->custom) {
+        tflite_custom_attributes(op);
+    }
     for (size_t i = 0; i < TFLITE_MOST_STEPS && op->word->steps[i].kind && !wire_fb_failed(&r->fb); i++) {
         const tflite_step *step = &op->word->steps[i];
         if (step->kind->make) {
@@ -245,9 +248,9 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     }
     const char *name = tflite_builtin_name(code);
     path->note = code == TFLITE_OP_CUSTOM ? custom : name ? name : base_printf(r->arena, "%lld", (long long)code);
-    const tflite_word *word = tflite_word_of(code);
+    const tflite_word *word = code == TFLITE_OP_CUSTOM ? tflite_custom_word(r, custom) : tflite_word_of(code);
     wire_path options_path = {.outer = path, .name = "builtin_options", .index = WIRE_NO_INDEX};
-    tflite_op op = {.r = r, .path = path, .options_path = &options_path, .table = *table, .word = word, .name = name};
+    tflite_op op = {.r = r, .path = path, .options_path = &options_path, .table = *table, .word = word, .name = path->note};
     op.inputs = tflite_read_indices(r, path, table, TFLITE_Operator_inputs, true, &op.input_count);
     op.outputs = tflite_read_indices(r, path, table, TFLITE_Operator_outputs, false, &op.output_count);
     op.mids = tflite_read_indices(r, path, table, TFLITE_Operator_intermediates, false, &op.mid_count);
@@ -280,7 +283,8 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
 static void read_word(tflite_reader *r, wire_path *path, const wire_table *table) {
     const char *custom;
     int64_t code = read_code(r, path, table, &custom);
-    if (code >= 0 && !folded(code) && !tflite_word_of(code)) {
+    if (code >= 0 && !folded(code) &&
+        !(code == TFLITE_OP_CUSTOM ? tflite_custom_word(r, custom) : tflite_word_of(code))) {
         const char *name = tflite_builtin_name(code);
         path->note = code == TFLITE_OP_CUSTOM ? custom : name ? name : base_printf(r->arena, "%lld", (long long)code);
         note_unsupported(r, path, table, code, custom);

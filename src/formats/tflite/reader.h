@@ -31,7 +31,7 @@ typedef struct tflite_reader {
     base_map *group_of;  /* what -> index in groups */
     size_t notes;        /* how often something was noted in them */
     uint64_t *bad_shape; /* of each tensor: 0, or the byte of a shape with an extent below 0 that is not inferred yet */
-    ops_registry *ops;   /* that shapes are inferred with; NULL before the first is */
+    ops_registry *ops;   /* of formats_options; tflite_definitions gives one in any case */
     /* of each tensor of the file; steps may add others behind them: */
     size_t tensor_count;
     uint32_t *open;    /* bit k: the file leaves extent k open, what it records is one possible */
@@ -43,6 +43,7 @@ typedef struct tflite_reader {
 } tflite_reader;
 
 #define TFLITE_REMEDY_OPERATOR "burin operators lists those that are"
+#define TFLITE_REMEDY_CUSTOM "give it a meaning with --ops FILE.op, or express it with builtin operators"
 
 /* Notes something valid that is not supported; the model is refused at the end, with everything listed. */
 void tflite_unsupported(tflite_reader *r, const wire_path *path, uint64_t byte, const char *what, const char *remedy);
@@ -70,6 +71,8 @@ bool tflite_is_open(const tflite_reader *r, const uint32_t *inputs, size_t input
 void tflite_infer(tflite_reader *r, const wire_path *path, const ir_node *node, bool recorded);
 /* An operator's outputs become constants, and its node vanishes, where they are integers that follow from shapes. */
 void tflite_fold(tflite_reader *r);
+/* The operators' definitions: the caller's, or Burin's. */
+ops_registry *tflite_definitions(tflite_reader *r);
 /* Sets the shape of a tensor that an operator gives. */
 void tflite_set_shape(tflite_reader *r, uint32_t tensor, const ir_shape *shape);
 /* false, and refused: the tensor's shape is not known. */

@@ -106,7 +106,7 @@ void tflite_set_shape(tflite_reader *r, uint32_t tensor, const ir_shape *shape) 
     t->shape = *shape;
 }
 
-static ops_registry *definitions(tflite_reader *r) {
+ops_registry *tflite_definitions(tflite_reader *r) {
     r->ops = r->ops ? r->ops : ops_registry_new(r->arena);
     return r->ops;
 }
@@ -114,7 +114,7 @@ static ops_registry *definitions(tflite_reader *r) {
 void tflite_infer(tflite_reader *r, const wire_path *path, const ir_node *node, bool recorded) {
     ir_shape *shapes = BASE_NEWS(r->arena, ir_shape, node->output_count + 1);
     base_diags ignored = {.arena = r->arena};
-    if (!ops_has(definitions(r), node->op)) {
+    if (!ops_has(tflite_definitions(r), node->op)) {
         if (!recorded) {
             tflite_unsupported(r, path, node->byte, base_printf(r->arena, "operator %s", node->source_name),
                                TFLITE_REMEDY_OPERATOR);
@@ -163,7 +163,7 @@ void tflite_fold(tflite_reader *r) {
             return;
         }
     }
-    if (derived && ops_evaluate(r->arena, definitions(r), r->m, r->g, n, NULL)) {
+    if (derived && ops_evaluate(r->arena, tflite_definitions(r), r->m, r->g, n, NULL)) {
         for (size_t i = 0; i < n->output_count; i++) {
             r->derived[n->outputs[i]] = true;
         }

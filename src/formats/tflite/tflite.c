@@ -37,7 +37,7 @@ void tflite_unsupported(tflite_reader *r, const wire_path *path, uint64_t byte, 
 /* Operators that have a word but no definition yet. ops_check finds them in a model that is read; in one that is
  * refused for other reasons they are listed with these, so that nobody meets them one after the other. */
 static void note_undefined(tflite_reader *r) {
-    ops_registry *ops = ops_registry_new(r->arena);
+    ops_registry *ops = tflite_definitions(r);
     const wire_path outer = {.name = "subgraph", .index = 0};
     for (size_t i = 0; i < r->g->nodes.n; i++) {
         const ir_node *n = &r->g->nodes.at[i];
@@ -253,6 +253,7 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
     if (options) {
         r.keep_unsupported = options->keep_unsupported;
         r.shapes = options->shapes;
+        r.ops = options->ops;
     }
     r.m = ir_model_new(arena, "tflite", r.file);
     r.group_of = base_map_new(arena);

@@ -20,7 +20,8 @@ typedef struct formats_shapes {
 typedef struct formats_options {
     const char *format; /* the format's name; NULL: told by the content */
     formats_shapes shapes;
-    ops_registry *ops; /* the operators' definitions, for shapes and for which custom operators there are; NULL: Burin's */
+    ops_registry
+        *ops; /* the operators' definitions, for shapes and for which custom operators there are; NULL: Burin's */
     /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
      * no operator has ("custom Detect"); what else is not supported is still refused. */
     bool keep_unsupported;

@@ -84,7 +84,7 @@ def flatbuffer(root, identifier):
 
 def tflite(tensors, operators, inputs, outputs):
     """tensors: (name, type, shape, {"data": numbers, "scale": [..], "zero": [..], "signature": [..]}); operators: (name, inputs, outputs, options
-    Table or None, custom code or None)."""
+    Table or None, custom code or None, custom options' bytes or nothing)."""
     buffers, rows = [Table()], []
     for name, kind, shape, more in tensors:
         buffer = 0
@@ -96,10 +96,11 @@ def tflite(tensors, operators, inputs, outputs):
         signature = Vector(more["signature"], "i") if "signature" in more else None
         rows.append(Table(_0=Vector(shape, "i"), _1=("b", TYPES[kind]), _2=("I", buffer), _3=name, _4=quant, _7=signature))
     codes, steps = [], []
-    for k, (name, ins, outs, options, custom) in enumerate(operators):
+    for k, (name, ins, outs, options, custom, *more) in enumerate(operators):
         code, table = OPERATORS[name]
         codes.append(Table(_0=("b", min(code, 127)), _1=custom, _2=("i", 1), _3=("i", code)))
-        steps.append(Table(_0=("I", k), _1=Vector(ins, "i"), _2=Vector(outs, "i"), _3=("B", table) if options else None, _4=options))
+        steps.append(Table(_0=("I", k), _1=Vector(ins, "i"), _2=Vector(outs, "i"), _3=("B", table) if options else None, _4=options,
+                           _5=Vector(more[0], "B") if more else None))
     graph = Table(_0=Vector(rows), _1=Vector(inputs, "i"), _2=Vector(outputs, "i"), _3=Vector(steps), _4="main")
     model = Table(_0=("I", 3), _1=Vector(codes), _2=Vector([graph]), _3="made by a test", _4=Vector(buffers))
     return flatbuffer(model, b"TFL3")

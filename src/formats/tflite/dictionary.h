@@ -105,7 +105,7 @@ const tflite_word *tflite_word_of(int64_t builtin); /* NULL: it has no word yet 
 const tflite_word *tflite_custom_word(tflite_reader *r, const char *code);
 /* Attributes of the custom operator's node from its options (customs.def says how). */
 void tflite_custom_attributes(tflite_op *op);
-const tflite_word *tflite_word_at(size_t i);        /* row i of dictionary.def; NULL: there are no more */
+const tflite_word *tflite_word_at(size_t i); /* row i of dictionary.def; NULL: there are no more */
 /* Says out->node in words of out->word by its steps; false: it cannot, and out->why says why not. Every attribute must
  * have been said. */
 bool tflite_say(tflite_out *out);

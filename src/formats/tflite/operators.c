@@ -250,7 +250,8 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     path->note = code == TFLITE_OP_CUSTOM ? custom : name ? name : base_printf(r->arena, "%lld", (long long)code);
     const tflite_word *word = code == TFLITE_OP_CUSTOM ? tflite_custom_word(r, custom) : tflite_word_of(code);
     wire_path options_path = {.outer = path, .name = "builtin_options", .index = WIRE_NO_INDEX};
-    tflite_op op = {.r = r, .path = path, .options_path = &options_path, .table = *table, .word = word, .name = path->note};
+    tflite_op op = {
+        .r = r, .path = path, .options_path = &options_path, .table = *table, .word = word, .name = path->note};
     op.inputs = tflite_read_indices(r, path, table, TFLITE_Operator_inputs, true, &op.input_count);
     op.outputs = tflite_read_indices(r, path, table, TFLITE_Operator_outputs, false, &op.output_count);
     op.mids = tflite_read_indices(r, path, table, TFLITE_Operator_intermediates, false, &op.mid_count);

@@ -1,0 +1,84 @@
+# ctest: name=e2e.ops
+"""Custom operators: --ops gives them a meaning, their options become attributes; without it they are refused by name.
+
+The options are FlexBuffers maps as FlatBuffers' own Python package (25.x) writes them.
+"""
+import math
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+
+import made
+from support import SOURCE, burin
+
+os.chdir(tempfile.mkdtemp())
+EXAMPLE = str(SOURCE / "docs/examples/soft_clip.op")
+# {"_converter": 7, "limit": 0.5, "mode": "odd", "times": 2, "weights": [1.0, 2.5]}
+OPTIONS = bytes.fromhex("5f636f6e766572746572006c696d6974006d6f646500036f64640074696d657300776569676874730000000002000000"
+                        "0000803f0000204005392f2a211c0000070000000100000005000000070000000000003f3d000000020000002c000000060e140636192601")
+NESTED = bytes.fromhex("6c696d69740078000103010101010401100101010724022401")  # {"limit": {"x": 1}}
+
+
+def model(name, code, options):
+    x, y = ("x", "f32", [2, 2], {}), ("y", "f32", [2, 2], {})
+    pathlib.Path(name).write_bytes(made.tflite([x, y], [("CUSTOM", [0], [1], None, code, options)], [0], [1]))
+
+
+def refused(*words, says, status=1):
+    done = burin(*words, status=status)
+    for part in says:
+        assert part in done.stderr, (words, part, done.stderr)
+
+
+def definition(name, text):
+    pathlib.Path(name).write_text(text)
+    return name
+
+
+model("clip.tflite", "soft-clip", OPTIONS)
+INPUT = [0.25, -3.0, 1e-3, 40.0]
+pathlib.Path("x.bin").write_bytes(struct.pack("<4f", *INPUT))
+
+# ---- by its definition, in the evaluator and in the emitted C, which was checked ----
+want = [0.5 * math.tanh(v / 0.5) * 2 + 2.5 for v in INPUT]
+for provider in ("reference", "host"):
+    burin("run", "clip.tflite", "--ops", EXAMPLE, "--input", "x.bin", "--provider", provider, "--output-dir", provider)
+    data = made.read_npy(pathlib.Path(provider, "output_0.npy").read_bytes())[2]
+    assert all(math.isclose(a, b, rel_tol=1e-6) for a, b in zip(struct.unpack("<4f", data), want)), (provider, data, want)
+assert "checked: " in burin("compile", "clip.tflite", "--ops", EXAMPLE, "-o", "clip_c").stdout
+assert "soft-clip" in burin("inspect", "clip.tflite", "--ops", EXAMPLE).stdout
+assert "custom.soft_clip" in burin("plan", "clip.tflite", "--ops", EXAMPLE).stdout
+# two files, and one of them twice, which adds nothing
+other = definition("other.op", "op another\nin X:f32[N]\nY[n<N] = X[n]\n")
+burin("run", "clip.tflite", "--ops", other, "--ops", EXAMPLE, "--ops", EXAMPLE)
+
+# ---- without it: by name, with the remedy ----
+refused("run", "clip.tflite", says=['custom operator "soft-clip" is not supported', "--ops FILE.op"])
+refused("run", "clip.tflite", "--ops", other, says=['custom operator "soft-clip" is not supported'])
+assert "UNSUPPORTED" in burin("inspect", "clip.tflite").stdout
+
+# ---- what is wrong in a definition has its place ----
+wrong = definition("wrong.op", "op soft_clip\nattr limit:float times:int mode:text weights..:float\nin X:f32[I..]\nY[i..<I..] = tan(X[i..\n")
+refused("run", "clip.tflite", "--ops", wrong, says=["wrong.op:5:1: error", "^"])
+wrong = definition("wrong2.op", "op soft_clip\nattr limit:float times:int mode:text weights..:float\nin X:f32[I..]\nY[i..<I..] = tanhh(X[i..])\n")
+refused("run", "clip.tflite", "--ops", wrong, says=["wrong2.op:4:14: error", "Y[i..<I..] = tanhh(X[i..])", "^", "soft-clip"])
+refused("run", "clip.tflite", "--ops", EXAMPLE, "--ops", wrong, says=["operator soft_clip is defined by another file, too"])
+empty = definition("empty.op", "// nothing\n")
+refused("run", "clip.tflite", "--ops", empty, says=["empty.op", "defines no operator"])
+refused("run", "clip.tflite", "--ops", "missing.op", says=["missing.op"])
+lacking = definition("lacking.op", "op soft_clip\nattr limit:float\nin X:f32[I..]\nY[i..<I..] = X[i..] * limit\n")
+refused("run", "clip.tflite", "--ops", lacking, says=["there is no attribute 'mode'"])
+
+# ---- options that cannot become attributes ----
+model("nested.tflite", "soft-clip", NESTED)
+refused("run", "nested.tflite", "--ops", EXAMPLE, says=["operator[0] soft-clip/custom_options", '"limit" is neither a number, a text nor a list of numbers'])
+model("raw.tflite", "soft-clip", bytes([1, 0, 0, 0, 2, 0, 0, 0]))
+refused("run", "raw.tflite", "--ops", EXAMPLE, says=["custom_options", "FlexBuffer"])
+for cut in range(1, len(OPTIONS)):  # any cut of them is refused, or read as what it is by chance: never a crash
+    model("cut.tflite", "soft-clip", OPTIONS[:cut])
+    done = subprocess.run([os.environ["BURIN"], "inspect", "cut.tflite", "--ops", EXAMPLE], capture_output=True)
+    assert done.returncode in (0, 1), (cut, done)
+model("none.tflite", "soft-clip", b"")
+refused("run", "none.tflite", "--ops", EXAMPLE, says=["limit"])

@@ -156,6 +156,25 @@ static void recorded_attributes(tflite_op *op) {
     }
 }
 
+/* Only some operators know what scales of blocks mean: no other may take the weights as if they had none. */
+static bool blocks_are_supported(tflite_op *op) {
+    const tflite_step *step = op->word->steps;
+    size_t known = TFLITE_ANY;
+    for (size_t i = 0; i < TFLITE_MOST_STEPS && step[i].kind; i++) {
+        known = step[i].kind == &tflite_step_blocks ? (size_t)step[i].a : known;
+    }
+    for (size_t i = 0; i < op->input_count; i++) {
+        if (op->inputs[i] != IR_NONE && op->inputs[i] < op->r->tensor_count && op->r->blocks[op->inputs[i]].size &&
+            i != known) {
+            tflite_unsupported(op->r, op->path, op->table.at,
+                               base_printf(op->r->arena, "%s of a tensor that is quantised in blocks", op->path->note),
+                               "convert the model with scales for each tensor or channel");
+            return false;
+        }
+    }
+    return true;
+}
+
 static void make_node(tflite_op *op, uint32_t id) {
     tflite_reader *r = op->r;
     const size_t notes = r->notes;
@@ -275,7 +294,8 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
         node->byte = table->at;
     } else if (!word) {
         note_unsupported(r, path, table, code, custom);
-    } else if (settled && check_counts(&op) && read_options(&op) && tensors_are_supported(&op)) {
+    } else if (settled && check_counts(&op) && read_options(&op) && tensors_are_supported(&op) &&
+               blocks_are_supported(&op)) {
         make_node(&op, (uint32_t)path->index);
     }
 }

@@ -15,6 +15,12 @@ typedef struct tflite_group {
     size_t count;
 } tflite_group;
 
+/* How a tensor is quantised in blocks of its last extent. */
+typedef struct tflite_blocks {
+    int64_t size;           /* 0: it is not */
+    uint32_t scales, zeros; /* tensors; IR_NONE: all 0 */
+} tflite_blocks;
+
 typedef struct tflite_reader {
     base_arena *arena;
     const char *file;
@@ -34,9 +40,10 @@ typedef struct tflite_reader {
     ops_registry *ops;   /* of formats_options; tflite_definitions gives one in any case */
     /* of each tensor of the file; steps may add others behind them: */
     size_t tensor_count;
-    uint32_t *open;    /* bit k: the file leaves extent k open, what it records is one possible */
-    bool *unsettled;   /* what the file records may be a placeholder */
-    bool *changed;     /* its shape is not the recorded one */
+    uint32_t *open;  /* bit k: the file leaves extent k open, what it records is one possible */
+    bool *unsettled; /* what the file records may be a placeholder */
+    bool *changed;   /* its shape is not the recorded one */
+    tflite_blocks *blocks;
     bool *derived;     /* its contents were computed here, from shapes */
     bool *is_variable; /* the file says that it keeps its contents */
     uint64_t dense;    /* bytes of sparse tensors that were made dense */

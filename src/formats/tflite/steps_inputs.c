@@ -34,6 +34,48 @@ static void put_axis_in(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_axis_in = {"AXIS_IN", make_axis_in, put_axis_in};
 
+/* ---- BLOCKS ---- */
+
+/* Optional inputs before it that the file leaves out become absent ones. */
+static void make_blocks(tflite_op *op, const tflite_step *step) {
+    tflite_reader *r = op->r;
+    uint32_t tensor = op->inputs[step->a];
+    const tflite_blocks *b = &r->blocks[tensor];
+    if (!b->size) {
+        return;
+    }
+    if (b->zeros != IR_NONE) {
+        tflite_unsupported(r, op->path, op->table.at, "quantisation in blocks with zero points",
+                           "convert the model with symmetric weights");
+        return;
+    }
+    const ir_tensor *w = &r->g->tensors.at[tensor], *s = &r->g->tensors.at[b->scales];
+    int64_t last = w->shape.rank ? w->shape.dim[w->shape.rank - 1] : 0;
+    if (!s->shape.rank || s->shape.dim[s->shape.rank - 1] != last / b->size || last % b->size) {
+        tflite_op_error(op, "input %d has blocks of %lld in an extent of %lld: there are scales of shape %s", step->a,
+                        (long long)b->size, (long long)last, ir_shape_print(r->arena, &s->shape));
+        return;
+    }
+    size_t count = (size_t)op->word->most + 1;
+    uint32_t *inputs = BASE_NEWS(r->arena, uint32_t, count);
+    for (size_t i = 0; i < count; i++) {
+        inputs[i] = i < op->input_count ? op->inputs[i] : IR_NONE;
+    }
+    inputs[count - 1] = b->scales;
+    op->inputs = inputs;
+    op->input_count = op->node->input_count = count;
+    op->node->inputs = BASE_NEWS(r->arena, uint32_t, count);
+}
+
+static void put_blocks(tflite_out *out, const tflite_step *step) {
+    (void)step;
+    if (out->node->input_count > out->word->most) {
+        tflite_out_cannot(out, "its weights are quantised in blocks");
+    }
+}
+
+const tflite_step_kind tflite_step_blocks = {"BLOCKS", make_blocks, put_blocks};
+
 /* ---- INT_IN ---- */
 
 static void make_int_in(tflite_op *op, const tflite_step *step) {

@@ -182,6 +182,27 @@ static void read_axis(source *s, const wire_path *path, const wire_table *q) {
     }
 }
 
+/* Scales, and zero points if any, are tensors of their own. */
+static void read_blocks(source *s, const wire_path *outer, const wire_table *details) {
+    tflite_reader *r = s->r;
+    wire_path path = {.outer = outer, .name = "details", .index = WIRE_NO_INDEX};
+    int64_t scales = tflite_int(&r->fb, &path, details, TFLITE_BlockwiseQuantization_scales);
+    int64_t zeros = tflite_int(&r->fb, &path, details, TFLITE_BlockwiseQuantization_zero_points);
+    int64_t size = tflite_int(&r->fb, &path, details, TFLITE_BlockwiseQuantization_block_size);
+    int64_t count = (int64_t)r->tensor_count, own = (int64_t)s->t->source;
+    if (scales < 0 || scales >= count || scales == own) {
+        tflite_error(&r->fb, &path, details, TFLITE_BlockwiseQuantization_scales, "it is %lld: expected another tensor",
+                     (long long)scales);
+    } else if (zeros < -1 || zeros >= count || zeros == own) {
+        tflite_error(&r->fb, &path, details, TFLITE_BlockwiseQuantization_zero_points,
+                     "it is %lld: expected another tensor, or -1", (long long)zeros);
+    } else if (size < 1) {
+        tflite_error(&r->fb, &path, details, TFLITE_BlockwiseQuantization_block_size, "it is %lld", (long long)size);
+    } else {
+        r->blocks[own] = (tflite_blocks){size, (uint32_t)scales, zeros < 0 ? IR_NONE : (uint32_t)zeros};
+    }
+}
+
 static void read_quantisation(source *s) {
     wire_fb *fb = &s->r->fb;
     wire_table q = tflite_table(fb, s->path, &s->table, TFLITE_Tensor_quantization);
@@ -190,10 +211,14 @@ static void read_quantisation(source *s) {
     if (!q.at) {
         return;
     }
-    tflite_union(fb, &path, &q, TFLITE_QuantizationParameters_details, &details);
+    enum { BLOCKWISE = 2 };
+    wire_table kind = tflite_union(fb, &path, &q, TFLITE_QuantizationParameters_details, &details);
+    if (details == BLOCKWISE) {
+        read_blocks(s, &path, &kind);
+        return;
+    }
     if (details) {
-        tflite_unsupported(s->r, s->path, s->table.at,
-                           "quantisation in blocks, along several axes, or of a custom kind",
+        tflite_unsupported(s->r, s->path, s->table.at, "quantisation along several axes, or of a custom kind",
                            "convert the model with scales for each tensor or channel");
         return;
     }
@@ -240,6 +265,7 @@ void tflite_read_tensors(tflite_reader *r, const wire_path *outer, const wire_ta
     r->open = BASE_NEWS(r->arena, uint32_t, tensors.n + 1);
     r->unsettled = BASE_NEWS(r->arena, bool, tensors.n + 1);
     r->changed = BASE_NEWS(r->arena, bool, tensors.n + 1);
+    r->blocks = BASE_NEWS(r->arena, tflite_blocks, tensors.n + 1);
     r->derived = BASE_NEWS(r->arena, bool, tensors.n + 1);
     for (uint64_t i = 0; i < tensors.n && !wire_fb_failed(&r->fb); i++) {
         wire_path path = {.outer = outer, .name = "tensor", .index = (int64_t)i};

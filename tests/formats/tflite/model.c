@@ -52,6 +52,16 @@ static void build_tensor(flat *f, const model_tensor *t, int i, model_places *at
     else
         flat_put(f, flat_vtable(f, table) + 4 + 2 * 6, 0, 2);
     flat_put(f, flat_vtable(f, table) + 4 + 2 * 7, 0, 2);
+    if (t->blocks[2]) {
+        size_t q = at->quantization[i] = flat_table(f, "----14");
+        flat_point(f, flat_field(f, table, 4), q);
+        flat_put(f, flat_field(f, q, 4), 2, 1);
+        size_t details = at->blocks[i] = flat_table(f, "444");
+        flat_point(f, flat_field(f, q, 5), details);
+        for (size_t k = 0; k < 3; k++)
+            flat_put(f, flat_field(f, details, k), (uint32_t)t->blocks[k], 4);
+        return;
+    }
     if (!t->scales) {
         flat_put(f, flat_vtable(f, table) + 4 + 2 * 4, 0, 2);
         return;

@@ -32,6 +32,7 @@ typedef struct model_tensor {
     int64_t zero[8];
     int axis;
     bool variable;
+    int32_t blocks[3];          /* scales, zero points, size; size 0: not quantised in blocks */
     const model_sparse *sparse; /* NULL: dense */
 } model_tensor;
 
@@ -56,6 +57,7 @@ typedef struct model_spec {
 typedef struct model_places {
     size_t root, codes, subgraphs, buffers, subgraph, tensors, operators;
     size_t tensor[MODEL_MOST], shape[MODEL_MOST], quantization[MODEL_MOST], scale[MODEL_MOST], zero[MODEL_MOST];
+    size_t blocks[MODEL_MOST];
     size_t op[MODEL_MOST], op_inputs[MODEL_MOST], op_outputs[MODEL_MOST], options[MODEL_MOST], code[MODEL_MOST];
     size_t buffer[MODEL_MOST + 1];
 } model_places;

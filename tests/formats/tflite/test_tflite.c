@@ -317,6 +317,61 @@ static void refuse(const char *path, size_t byte, const char *part) {
     }
 }
 
+/* fully_connected(x, w) with weights in blocks of 2, whose scales are tensor 2. */
+static void describe_blocks(void) {
+    static const uint8_t packed[] = {0x21, 0x43, 0x65, 0x07};
+    static const uint16_t halves[] = {0x3c00, 0x3800, 0x3400, 0x4000};
+    t.spec = (model_spec){.tensor_count = 4, .op_count = 1, .input_count = 1, .output_count = 1, .outputs = {3}};
+    t.spec.tensors[0] = (model_tensor){.type = 0, .rank = 2, .dims = {1, 4}, .name = "x"};
+    t.spec.tensors[1] = (model_tensor){
+        .type = 17, .rank = 2, .dims = {2, 4}, .name = "w", .data = packed, .bytes = 4, .blocks = {2, -1, 2}};
+    t.spec.tensors[2] =
+        (model_tensor){.type = 1, .rank = 2, .dims = {2, 2}, .name = "scales", .data = halves, .bytes = 8};
+    t.spec.tensors[3] = (model_tensor){.type = 0, .rank = 2, .dims = {1, 2}, .name = "y"};
+    t.spec.ops[0] = (model_op){.code = 9,
+                               .input_count = 2,
+                               .inputs = {0, 1},
+                               .output_count = 1,
+                               .outputs = {3},
+                               .options = 8,
+                               .widths = "111"};
+}
+
+static void weights_in_blocks(void **state) {
+    (void)state;
+    describe_blocks();
+    build();
+    ir_model *m = must_read();
+    const ir_node *n = &m->graphs.at[0].nodes.at[0];
+    assert_int_equal(n->input_count, 4);
+    assert_int_equal(n->inputs[1], 1);
+    assert_int_equal(n->inputs[2], IR_NONE);
+    assert_int_equal(n->inputs[3], 2);
+
+    const char *details = "subgraph[0]/tensor[1] \"w\"/quantization/details/";
+    size_t at = t.at.blocks[1];
+    flat_put(&t.f, flat_field(&t.f, at, 0), 4, 4);
+    refuse(base_printf(t.arena, "%sscales", details), flat_field(&t.f, at, 0), "it is 4: expected another tensor");
+    flat_put(&t.f, flat_field(&t.f, at, 0), 1, 4);
+    refuse(base_printf(t.arena, "%sscales", details), flat_field(&t.f, at, 0), "it is 1: expected another tensor");
+    build();
+    flat_put(&t.f, flat_field(&t.f, at, 1), 4, 4);
+    refuse(base_printf(t.arena, "%szero_points", details), flat_field(&t.f, at, 1), "it is 4: expected another tensor");
+    build();
+    flat_put(&t.f, flat_field(&t.f, at, 2), 0, 4);
+    refuse(base_printf(t.arena, "%sblock_size", details), flat_field(&t.f, at, 2), "it is 0");
+    build();
+    flat_put(&t.f, flat_field(&t.f, at, 2), 3, 4);
+    refuse("subgraph[0]/operator[0] FULLY_CONNECTED", t.at.op[0], "input 1 has blocks of 3 in an extent of 4");
+    build();
+    flat_put(&t.f, flat_field(&t.f, at, 1), 2, 4);
+    refuse("subgraph[0]/operator[0] FULLY_CONNECTED", t.at.op[0], "quantisation in blocks with zero points");
+    describe_blocks();
+    t.spec.ops[0] = (model_op){.code = 19, .input_count = 1, .inputs = {1}, .output_count = 1, .outputs = {3}};
+    build();
+    refuse("subgraph[0]/operator[0] RELU", t.at.op[0], "RELU of a tensor that is quantised in blocks");
+}
+
 static void broken_files(void **state) {
     (void)state;
     t.f.at[7] = '9';
@@ -691,6 +746,7 @@ int main(void) {
         CASE(an_unread_shape_may_be_unfinished),
         CASE(empty_constants_are_constants),
         CASE(old_files_have_no_identifier),
+        CASE(weights_in_blocks),
         CASE(broken_files),
         CASE(every_cut_is_refused),
         CASE(broken_operators),

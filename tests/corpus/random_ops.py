@@ -243,7 +243,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         for x in pool.map(one, chosen, [options] * len(chosen), providers):
             equal, refused, theirs = equal + x.equal, refused + len(x.refused), theirs + len(x.theirs)
-            for instance, fault in x.faults[:3]:
+            for fault, instance in list({fault: instance for instance, fault in reversed(x.faults)}.items())[-3:]:
                 print(f"wrong    {x.row.name} #{instance.number}: {fault}", flush=True)
             if x.refused:
                 why = f" (known: {x.row.refused})" if x.row.refused else ""

@@ -86,6 +86,9 @@ ACTIVE = {'add': 'Add', 'sub': 'Sub', 'mul': 'Mul', 'div': 'Div', 'concatenation
 # word: (builtin's name, options table or None, {attribute: field}); all other attributes, and all inputs, are inputs of TFLite's as
 # PLACED says
 FIELDS = {
+    'reduce_window': ('REDUCE_WINDOW', 'ReduceWindow', {'function': 'reduceFunction'}), 'bucketize': ('BUCKETIZE', 'Bucketize', {}),
+    'pad_inside': ('STABLEHLO_PAD', 'StablehloPad', {'low': 'edgePaddingLow', 'high': 'edgePaddingHigh', 'inside': 'interiorPadding'}),
+    **{f'stablehlo_{w}': (f'STABLEHLO_{w.upper()}', None, {}) for w in ('add', 'multiply', 'maximum', 'minimum')},
     'rank': ('RANK', 'Rank', {}), 'range': ('RANGE', 'Range', {}),
     'dilate': ('DILATE', 'Dilate', {}),
     'atan2': ('ATAN2', None, {}), 'bitcast': ('BITCAST', 'Bitcast', {}), 'bitwise_xor': ('BITWISE_XOR', 'BitwiseXor', {}),
@@ -105,8 +108,9 @@ FIELDS = {
     'where': ('WHERE', None, {}), 'unique': ('UNIQUE', 'Unique', {}),
     'embedding_lookup_sparse': ('EMBEDDING_LOOKUP_SPARSE', 'EmbeddingLookupSparse', {'combiner': 'combiner'}),
 }
-# word: {attribute: place among TFLite's inputs, where it is a constant of i32}, in ascending order
+# word: {attribute: place among TFLite's inputs, where it is a constant of i32 (reduce_window: i64)}, in ascending order
 PLACED = {
+    'reduce_window': {'window': 2, 'strides': 3, 'dilations': 4},
     'dilate': {'dilations': 1},
     'one_hot': {'depth': 1}, 'scatter_nd': {'shape': 2}, 'sparse_to_dense': {'shape': 1}, 'topk': {'k': 1},
     **{f'unsorted_segment_{w}': {'segments': 2} for w in ('sum', 'prod', 'max', 'min')},
@@ -316,11 +320,14 @@ def operator(word, attrs, inputs, outputs):
         said = {fields[k]: v for k, v in attrs.items() if k in fields}
         if word == 'unique':
             said['idxOutType'] = getattr(schema.TensorType, TENSOR[outputs[1].type])
+        if word == 'bucketize':
+            said['boundaries'], inputs = inputs[1].data.tolist(), inputs[:1]
         o = option_table(table, said) if table else None
         inputs = list(inputs)
         for k, place in PLACED.get(word, {}).items():
-            v = np.array(attrs[k], np.int32)
-            inputs.insert(place, Tensor('i32', list(v.shape), v, constant=True))
+            kind = 'i64' if word == 'reduce_window' else 'i32'
+            v = np.array(attrs[k], DTYPE[kind])
+            inputs.insert(place, Tensor(kind, list(v.shape), v, constant=True))
     elif word in PLAIN:
         o, name = new(PLAIN[word]) if PLAIN[word] else None, word.upper()
     else:

@@ -21,6 +21,8 @@
 #define TRANSPOSED(table) STEP(transposed, NULL, TFLITE_##table##_padding, 1)
 #define TRANSPOSED_3D(table) STEP(transposed, NULL, TFLITE_##table##_padding, 0)
 #define INT(name, field) STEP(int, name, TFLITE_##field, 0)
+#define INTS(name, field) STEP(ints, name, TFLITE_##field, 0)
+#define FLOATS(name, field) STEP(floats, name, TFLITE_##field, 0)
 #define FLOAT(name, field) STEP(float, name, TFLITE_##field, 0)
 #define AXIS(name, field, extra) STEP(axis, name, TFLITE_##field, extra)
 #define AXIS_IN(name, input) STEP(axis_in, name, input, 0)
@@ -29,6 +31,7 @@
 #define PERM_IN(name, input) STEP(perm_in, name, input, 0)
 #define PADS_IN(name, input) STEP(pads_in, name, input, 0)
 #define LIST_IN(name, input) STEP(list_in, name, input, 0)
+#define WIDE_LIST_IN(name, input) STEP(list_in, name, input, 1)
 #define PAIRS_IN(name, input) STEP(pairs_in, name, input, 0)
 #define SAID_IN(name, input) STEP(said_in, name, input, 0)
 #define SAID(name, field) STEP(said, name, TFLITE_##field, 0)
@@ -111,7 +114,8 @@ const tflite_word *tflite_custom_word(tflite_reader *r, const char *code) {
 
 static void check_counts(tflite_out *out) {
     const tflite_word *w = out->word;
-    size_t inputs = out->node->input_count + out->made.n, outputs = out->node->output_count - out->states;
+    size_t inputs = out->node->input_count + out->made.n - out->last_said,
+           outputs = out->node->output_count - out->states;
     if (inputs < w->needed || (w->most != TFLITE_ANY && inputs > w->most)) {
         tflite_out_cannot(out, "it has %zu inputs", out->node->input_count);
     } else if (w->outputs == TFLITE_ANY ? !outputs : outputs != w->outputs) {

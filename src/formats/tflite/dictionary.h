@@ -50,6 +50,7 @@ struct tflite_op {
     uint32_t dropped; /* bit i: input i has become an attribute; only the first 32 can */
     size_t mid_count; /* intermediates */
     uint32_t *mids;
+    uint32_t added; /* a tensor that a step has made of options, the node's last input; 0: none, or as numbered + 1 */
     ir_node *node;
     bool recorded; /* of the recorded shapes of its inputs and outputs none is known to be wrong or missing */
     bool infers;   /* the recorded shapes of its outputs may be wrong: attributes follow from its inputs */
@@ -63,12 +64,15 @@ typedef struct tflite_value {
     int64_t i;           /* integers and bool */
     float f;             /* F32 */
     const int32_t *list; /* I32S: n of them */
+    const int64_t *wide; /* I64S */
+    const float *floats; /* F32S */
     size_t n;
 } tflite_value;
 
-/* A constant input of type i32 that a step has put: it stands at place `at` of TFLite's inputs. */
+/* A constant input that a step has put: it stands at place `at` of TFLite's inputs. */
 typedef struct tflite_made {
     size_t at;
+    base_type type; /* i32 or i64; the values fit both */
     ir_shape shape;
     const int32_t *values;
     const char *name; /* what it says: "axis" */
@@ -93,6 +97,7 @@ struct tflite_out {
     BASE_VEC(tflite_value) values;
     BASE_VEC(tflite_made) made;
     BASE_VEC(tflite_mid) mids; /* the operator's intermediates */
+    bool last_said;            /* the node's last input is said by an option, and is none of TFLite's inputs */
     size_t states;   /* so many of the node's last outputs are states, which TFLite's operator does not list */
     const char *why; /* the row cannot say the node: the reason; NULL: so far it can */
 };

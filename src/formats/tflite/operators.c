@@ -78,10 +78,12 @@ static bool check_counts(tflite_op *op) {
 static bool read_options(tflite_op *op) {
     unsigned type;
     wire_fb *fb = &op->r->fb;
-    op->options = tflite_union(fb, op->path, &op->table, TFLITE_Operator_builtin_options, &type);
-    if (op->word->options != TFLITE_NONE && type && type != op->word->options) {
-        tflite_error(fb, op->path, &op->table, TFLITE_Operator_builtin_options, "they are %s: expected %s",
-                     tflite_options_name(type), tflite_options_name(op->word->options));
+    unsigned from = op->word->options >= TFLITE_SECOND ? TFLITE_SECOND : 0;
+    tflite_field field = from ? TFLITE_Operator_builtin_options_2 : TFLITE_Operator_builtin_options;
+    op->options = tflite_union(fb, op->path, &op->table, field, &type);
+    if (op->word->options != TFLITE_NONE && type && from + type != op->word->options) {
+        tflite_error(fb, op->path, &op->table, field, "they are %s: expected %s", tflite_options_name(from + type),
+                     tflite_options_name(op->word->options));
     }
     return !wire_fb_failed(fb);
 }
@@ -102,11 +104,16 @@ static bool tensors_are_supported(const tflite_op *op) {
 
 static void drop_inputs(tflite_op *op) {
     size_t kept = 0;
+    uint32_t *inputs = BASE_NEWS(op->r->arena, uint32_t, op->input_count + 1);
     for (size_t i = 0; i < op->input_count; i++) {
         if (i >= 32 || !(op->dropped >> i & 1)) {
-            op->node->inputs[kept++] = op->inputs[i];
+            inputs[kept++] = op->inputs[i];
         }
     }
+    if (op->added) {
+        inputs[kept++] = op->added - 1;
+    }
+    op->node->inputs = inputs;
     op->node->input_count = kept;
 }
 
@@ -268,7 +275,9 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     const char *name = tflite_builtin_name(code);
     path->note = code == TFLITE_OP_CUSTOM ? custom : name ? name : base_printf(r->arena, "%lld", (long long)code);
     const tflite_word *word = code == TFLITE_OP_CUSTOM ? tflite_custom_word(r, custom) : tflite_word_of(code);
-    wire_path options_path = {.outer = path, .name = "builtin_options", .index = WIRE_NO_INDEX};
+    const bool second = word && word->options >= TFLITE_SECOND;
+    wire_path options_path = {
+        .outer = path, .name = second ? "builtin_options_2" : "builtin_options", .index = WIRE_NO_INDEX};
     tflite_op op = {
         .r = r, .path = path, .options_path = &options_path, .table = *table, .word = word, .name = path->note};
     op.inputs = tflite_read_indices(r, path, table, TFLITE_Operator_inputs, true, &op.input_count);

@@ -89,24 +89,26 @@ static int32_t say_made(speaker *s, const tflite_made *made) {
     bool sane = ir_shape_elements(&made->shape, &n); /* the values are there: it is no more than memory holds */
     assert(sane);
     (void)sane;
-    int32_t *key = BASE_NEWS(s->arena, int32_t, IR_MAX_RANK + (size_t)n);
+    enum { VALUES = IR_MAX_RANK + 1 };
+    int32_t *key = BASE_NEWS(s->arena, int32_t, VALUES + (size_t)n);
+    key[IR_MAX_RANK] = (int32_t)made->type;
     for (uint32_t i = 0; i < made->shape.rank; i++) {
         key[i] = (int32_t)made->shape.dim[i] + 1;
     }
-    memcpy(key + IR_MAX_RANK, made->values, (size_t)n * sizeof *key);
+    memcpy(key + VALUES, made->values, (size_t)n * sizeof *key);
     bool is_new;
-    uint64_t *index = base_map_put(s->made, key, (IR_MAX_RANK + (size_t)n) * sizeof *key, &is_new);
+    uint64_t *index = base_map_put(s->made, key, (VALUES + (size_t)n) * sizeof *key, &is_new);
     if (is_new) {
-        uint8_t *data = base_alloc(s->arena, (size_t)n + 1, sizeof *key);
+        uint8_t *data = base_alloc(s->arena, (size_t)n + 1, sizeof(int64_t));
         for (uint64_t i = 0; i < n; i++) {
-            base_store(BASE_I32, data, i, (base_value){.i = made->values[i]});
+            base_store(made->type, data, i, (base_value){.i = made->values[i]});
         }
         *index = s->to->tensors.n;
         *BASE_PUSH(s->arena, &s->to->tensors) =
             (tflite_file_tensor){.name = made->name,
-                                 .type = (int)tflite_type_code(BASE_I32),
+                                 .type = (int)tflite_type_code(made->type),
                                  .shape = made->shape,
-                                 .buffer = buffer_of(s, data, (size_t)n * sizeof *key)};
+                                 .buffer = buffer_of(s, data, (size_t)n * (made->type == BASE_I64 ? 8 : 4))};
     }
     return (int32_t)*index;
 }
@@ -134,7 +136,7 @@ static void say_inputs(speaker *s, const tflite_out *out, tflite_file_op *op, co
             k++;
         }
         if (k < out->made.n) {
-            constants[k] = (ir_tensor){.type = BASE_I32, .shape = out->made.at[k].shape};
+            constants[k] = (ir_tensor){.type = out->made.at[k].type, .shape = out->made.at[k].shape};
             tensors[i] = &constants[k];
             op->inputs[i] = say_made(s, &out->made.at[k]);
         } else {
@@ -166,7 +168,8 @@ static void say_intermediates(speaker *s, const tflite_out *out, tflite_file_op 
 
 static void say_operator(speaker *s, const tflite_out *out) {
     const ir_node *n = out->node;
-    tflite_file_op op = {.input_count = n->input_count + out->made.n, .output_count = n->output_count - out->states};
+    tflite_file_op op = {.input_count = n->input_count - out->last_said + out->made.n,
+                         .output_count = n->output_count - out->states};
     op.inputs = BASE_NEWS(s->arena, int32_t, op.input_count + 1);
     op.outputs = BASE_NEWS(s->arena, int32_t, op.output_count + 1);
     const ir_tensor **tensors = BASE_NEWS(s->arena, const ir_tensor *, op.input_count + 1);

@@ -37,6 +37,13 @@ static const char *const options[] = {
 #undef OPTIONS
 };
 
+static const char *const options2[] = {
+    NULL,
+#define OPTIONS2(table, type) [type] = #table,
+#include "formats/tflite/schema.def"
+#undef OPTIONS2
+};
+
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 const char *tflite_builtin_name(int64_t code) {
@@ -44,6 +51,9 @@ const char *tflite_builtin_name(int64_t code) {
 }
 
 const char *tflite_options_name(unsigned type) {
+    if (type >= TFLITE_SECOND) {
+        return type - TFLITE_SECOND < COUNT(options2) ? options2[type - TFLITE_SECOND] : NULL;
+    }
     return type < COUNT(options) ? options[type] : NULL;
 }
 

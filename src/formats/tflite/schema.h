@@ -34,12 +34,16 @@ typedef enum tflite_field {
     TFLITE_FIELD_COUNT
 } tflite_field;
 
-/* union BuiltinOptions */
+/* union BuiltinOptions, and behind TFLITE_SECOND union BuiltinOptions2: an operator's options stand in one of two fields */
+
 typedef enum tflite_options {
     TFLITE_NONE = 0,
+    TFLITE_SECOND = 256,
 #define OPTIONS(table, type) TFLITE_##table = type,
+#define OPTIONS2(table, type) TFLITE_##table = TFLITE_SECOND + type,
 #include "formats/tflite/schema.def"
 #undef OPTIONS
+#undef OPTIONS2
 } tflite_options;
 
 typedef enum tflite_builtin {

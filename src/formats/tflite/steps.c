@@ -199,6 +199,18 @@ void tflite_out_ints(tflite_out *out, int field, const int64_t *list, size_t n) 
     v->n = n;
 }
 
+void tflite_out_wide(tflite_out *out, int field, const int64_t *list, size_t n) {
+    tflite_value *v = value_of(out, field);
+    v->wide = list;
+    v->n = n;
+}
+
+void tflite_out_floats(tflite_out *out, int field, const float *list, size_t n) {
+    tflite_value *v = value_of(out, field);
+    v->floats = list;
+    v->n = n;
+}
+
 void tflite_out_constant(tflite_out *out, size_t at, const char *name, const ir_shape *shape, const int64_t *values) {
     uint64_t n;
     if (!ir_shape_elements(shape, &n)) {
@@ -206,7 +218,8 @@ void tflite_out_constant(tflite_out *out, size_t at, const char *name, const ir_
         return;
     }
     const int32_t *narrowed = narrow(out, name, values, (size_t)n);
-    *BASE_PUSH(out->arena, &out->made) = (tflite_made){.at = at, .shape = *shape, .values = narrowed, .name = name};
+    *BASE_PUSH(out->arena, &out->made) =
+        (tflite_made){.at = at, .type = BASE_I32, .shape = *shape, .values = narrowed, .name = name};
 }
 
 void tflite_out_list(tflite_out *out, size_t at, const char *name, const int64_t *values, size_t n) {

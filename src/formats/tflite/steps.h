@@ -10,6 +10,8 @@
 
 extern const tflite_step_kind tflite_step_act, tflite_step_int, tflite_step_float, tflite_step_axis, tflite_step_said,
     tflite_step_only, tflite_step_multiplier;
+extern const tflite_step_kind tflite_step_act, tflite_step_int, tflite_step_ints, tflite_step_floats, tflite_step_float,
+    tflite_step_axis, tflite_step_said, tflite_step_only, tflite_step_multiplier;
 extern const tflite_step_kind tflite_step_axis_in, tflite_step_axes_in, tflite_step_perm_in, tflite_step_pads_in,
     tflite_step_said_in, tflite_step_list_in, tflite_step_pairs_in, tflite_step_int_in;
 extern const tflite_step_kind tflite_step_out_shape, tflite_step_out_extents, tflite_step_ones_in, tflite_step_ones_out,
@@ -53,6 +55,8 @@ void tflite_out_cannot(tflite_out *out, const char *format, ...) TFLITE_LIKE_PRI
 /* Sets a field of the options table; what does not fit in it cannot be said. */
 void tflite_out_int(tflite_out *out, int field, int64_t v);
 void tflite_out_float(tflite_out *out, int field, double v);
+void tflite_out_wide(tflite_out *out, int field, const int64_t *list, size_t n);
+void tflite_out_floats(tflite_out *out, int field, const float *list, size_t n);
 void tflite_out_ints(tflite_out *out, int field, const int64_t *list, size_t n);
 /* A constant input at that place of TFLite's inputs, with the values (i32) as elements of that shape. name is what it
  * says. */

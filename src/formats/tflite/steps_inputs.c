@@ -195,7 +195,15 @@ static void make_list_in(tflite_op *op, const tflite_step *step) {
     }
 }
 
-const tflite_step_kind tflite_step_list_in = {"LIST_IN", make_list_in, put_list};
+static void put_list_in(tflite_out *out, const tflite_step *step) {
+    size_t before = out->made.n;
+    put_list(out, step);
+    if (out->made.n > before && step->b) {
+        out->made.at[before].type = BASE_I64;
+    }
+}
+
+const tflite_step_kind tflite_step_list_in = {"LIST_IN", make_list_in, put_list_in};
 const tflite_step_kind tflite_step_pairs_in = {"PAIRS_IN", make_list_in, put_pads_in};
 
 /* ---- SAID_IN ---- */

@@ -5,6 +5,7 @@
  */
 #include "formats/tflite/steps.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- ACT ---- */
@@ -94,6 +95,69 @@ static void put_only(tflite_out *out, const tflite_step *step) {
 }
 
 const tflite_step_kind tflite_step_only = {"ONLY", make_only, put_only};
+
+/* ---- INTS ---- */
+
+enum { MOST_INTS = 64 };
+
+static void make_ints(tflite_op *op, const tflite_step *step) {
+    wire_vector list = tflite_list(&op->r->fb, op->options_path, &op->options, (tflite_field)step->a);
+    if (list.n > MOST_INTS) {
+        tflite_op_option_error(op, step->a, "%s: %llu values: no such list is longer than %d", step->name,
+                               (unsigned long long)list.n, MOST_INTS);
+        return;
+    }
+    int64_t v[MOST_INTS];
+    for (uint64_t i = 0; i < list.n; i++) {
+        v[i] = wire_fb_i64_at(&op->r->fb, &list, i);
+    }
+    ir_attr_ints(op->r->m, op->node, step->name, v, (size_t)list.n);
+}
+
+static void put_ints(tflite_out *out, const tflite_step *step) {
+    const ir_attr *a = tflite_out_attr(out, step->name, IR_INTS);
+    if (a) {
+        tflite_out_wide(out, step->a, a->v.ints, a->n);
+    }
+}
+
+const tflite_step_kind tflite_step_ints = {"INTS", make_ints, put_ints};
+
+/* ---- FLOATS ---- */
+
+static void make_floats(tflite_op *op, const tflite_step *step) {
+    wire_vector list = tflite_list(&op->r->fb, op->options_path, &op->options, (tflite_field)step->a);
+    ir_shape shape = {.rank = 1, .dim = {(int64_t)list.n}};
+    float *v = BASE_NEWS(op->r->arena, float, list.n + 1);
+    for (uint64_t i = 0; i < list.n; i++) {
+        v[i] = wire_fb_float_at(&op->r->fb, &list, i);
+        if (isnan(v[i]) || (i && v[i] < v[i - 1])) {
+            tflite_op_option_error(op, step->a, "they must ascend: [%llu] does not", (unsigned long long)i);
+            return;
+        }
+    }
+    uint32_t t = ir_tensor_add(op->r->m, op->r->g, step->name, BASE_F32, &shape);
+    op->r->g->tensors.at[t].data = v;
+    op->added = t + 1;
+}
+
+static void put_floats(tflite_out *out, const tflite_step *step) {
+    size_t last = out->node->input_count - 1;
+    const ir_tensor *t =
+        out->node->input_count && out->node->inputs[last] != IR_NONE ? tflite_out_input(out, last) : NULL;
+    if (!t || !t->data || t->type != BASE_F32 || t->shape.rank != 1) {
+        tflite_out_cannot(out, "its %s are not constant", step->name);
+        return;
+    }
+    float *v = BASE_NEWS(out->arena, float, (size_t)t->shape.dim[0] + 1);
+    for (uint64_t i = 0; i < (uint64_t)t->shape.dim[0]; i++) {
+        v[i] = (float)base_load(BASE_F32, t->data, i).f;
+    }
+    tflite_out_floats(out, step->a, v, (size_t)t->shape.dim[0]);
+    out->last_said = true;
+}
+
+const tflite_step_kind tflite_step_floats = {"FLOATS", make_floats, put_floats};
 
 /* ---- MULTIPLIER: makes nothing; what a kernel of TFLite takes for granted ---- */
 

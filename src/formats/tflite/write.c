@@ -89,7 +89,10 @@ static wire_ref write_options(layout *l, const tflite_file_op *op) {
     wire_ref *lists = refs_of(l, op->value_count);
     for (size_t i = 0; i < op->value_count; i++) {
         const tflite_value *v = &op->values[i];
-        lists[i] = v->list ? wire_build_i32s(&l->b, v->list, v->n) : 0;
+        lists[i] = v->list     ? wire_build_i32s(&l->b, v->list, v->n)
+                   : v->wide   ? wire_build_i64s(&l->b, v->wide, v->n)
+                   : v->floats ? wire_build_floats(&l->b, v->floats, v->n)
+                               : 0;
     }
     wire_build_table(&l->b);
     for (size_t i = 0; i < op->value_count; i++) {
@@ -99,6 +102,8 @@ static wire_ref write_options(layout *l, const tflite_file_op *op) {
             tflite_put_float(&l->b, v->field, v->f);
             break;
         case TFLITE_I32S:
+        case TFLITE_I64S:
+        case TFLITE_F32S:
             tflite_put_ref(&l->b, v->field, lists[i]);
             break;
         default:
@@ -119,7 +124,11 @@ static wire_ref write_operator(layout *l, const tflite_file_op *op) {
     tflite_put_int(&l->b, TFLITE_Operator_opcode_index, op->code);
     tflite_put_ref(&l->b, TFLITE_Operator_inputs, inputs);
     tflite_put_ref(&l->b, TFLITE_Operator_outputs, outputs);
-    tflite_put_union(&l->b, TFLITE_Operator_builtin_options, op->options, options);
+    if (op->options >= TFLITE_SECOND) {
+        tflite_put_union(&l->b, TFLITE_Operator_builtin_options_2, op->options - TFLITE_SECOND, options);
+    } else {
+        tflite_put_union(&l->b, TFLITE_Operator_builtin_options, op->options, options);
+    }
     tflite_put_ref(&l->b, TFLITE_Operator_intermediates, intermediates);
     return wire_build_table_end(&l->b);
 }

@@ -86,3 +86,9 @@ def range_(r, kind):
         start, delta, n = r.randint(-20, 20), r.choice([-1, 1]) * r.randint(1, 7), r.randint(0, 20)
         limit = start + delta * n - (r.randint(0, abs(delta) - 1) * (1 if delta > 0 else -1) if n else 0)
     return [r.const(kind, start), r.const(kind, limit), r.const(kind, delta)], [r.out(kind)], {}
+
+
+@row('BUCKETIZE', 'f32', 'f64', 'i32', 'i64', options='Bucketize')
+def bucketize(r, kind):
+    bounds = sorted(float(r.randint(-8, 8) if r.flag() else r.uniform(-8, 8)) for _ in range(r.randint(1, 40)))
+    return [r.tensor(kind, r.shape(1, 3), -10, 10)], [r.out('i32')], {'boundaries': bounds}

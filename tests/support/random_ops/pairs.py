@@ -31,3 +31,9 @@ def power(r, kind):
         y.data = y.data.round()
         return [x, y], [r.out(kind)], {}
     return [r.tensor(kind, a, -12, 12), r.tensor(kind, b, 0, 7)], [r.out(kind)], {}
+
+
+@row(['STABLEHLO_ADD', 'STABLEHLO_MULTIPLY', 'STABLEHLO_MAXIMUM', 'STABLEHLO_MINIMUM'], 'f32', 'f16', 'f64', 'i8', 'u8', 'i16', 'i32', 'i64', 'bool')
+def stablehlo(r, kind, name):
+    shape = r.shape(1, 4)
+    return [r.tensor(kind, shape, quant=False), r.tensor(kind, shape, quant=False)], [r.out(kind, quant=False)], {}

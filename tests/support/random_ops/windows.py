@@ -42,3 +42,25 @@ def conv_3d_transpose(r, kind):
     w = r.const(kind, r.values(kind, kernel + [filters, channels]))
     return [r.const('i32', [batch, *extents, filters]), w, x] + ([r.const(kind, r.values(kind, [filters]))] if r.flag() else []), \
         [r.out(kind)], o
+
+
+@row('REDUCE_WINDOW', *[f'{t} {f}' for f in ('sum', 'product', 'least', 'largest') for t in ('f32', 'f64', 'i8', 'u8', 'i16', 'i32', 'i64')],
+     'bool all', 'bool any', options='ReduceWindow')
+def reduce_window(r, kind):
+    kind, function = kind.split()
+    shape = r.shape(1, 3, 6)
+    dilations = [r.randint(1, 2) for _ in shape]
+    window = [r.randint(1, (n - 1) // d + 1) for n, d in zip(shape, dilations)]
+    low, high = (-2, 2) if kind[0] in 'if' else (0, 2)
+    return [r.tensor(kind, shape, low, high, quant=False), r.tensor(kind, [], low, high, quant=False), r.const('i64', window),
+            r.const('i64', [r.randint(1, 3) for _ in shape]), r.const('i64', dilations)], [r.out(kind, quant=False)], {
+        'reduceFunction': ['unsupported', 'sum', 'product', 'least', 'largest', 'all', 'any'].index(function)}
+
+
+@row('STABLEHLO_PAD', 'f32', 'i8', 'u8', 'i16', 'i32', 'i64', options='StablehloPad')
+def stablehlo_pad(r, kind):
+    shape = r.shape(1, 3, 5)
+    return [r.tensor(kind, shape, quant=False), r.tensor(kind, [], quant=False)], [r.out(kind, quant=False)], {
+        'edgePaddingLow': [r.randint(0, 3) if r.random() < 0.8 else -r.randint(0, (n - 1) // 2) for n in shape],
+        'edgePaddingHigh': [r.randint(0, 3) if r.random() < 0.8 else -r.randint(0, (n - 1) // 2) for n in shape],
+        'interiorPadding': [r.randint(0, 2) for n in shape]}

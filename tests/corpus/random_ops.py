@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-# ctest: name=corpus.random_ops, labels=corpus, timeout=1500
-"""Random models of one operator: what Burin computes with --numerics litert is what LiteRT's reference resolver computes.
+# ctest: name=corpus.random_ops, labels=corpus, timeout=2400
+"""Random models of one operator: what Burin computes with --numerics litert is what LiteRT's reference resolver computes, and with
+--numerics tflm what TFLM does, where it has the operator and the type.
 
-  random_ops.py [--only PATTERN] [--count N] [--seed N] [--all] [--keep DIR] [--list]
+  random_ops.py [--only PATTERN] [--against litert|tflm] [--count N] [--seed N] [--all] [--keep DIR] [--list]
 
 At least 20 of each row of tests/support/random_ops (an operator and a type). Integers bit for bit, floats within 1e-5 of
 themselves and 1e-6 of the largest. The evaluator computes all, the emitted C those of every fourth row, --all: of every row. What LiteRT
@@ -69,23 +70,25 @@ class Instance:
         return build.build_model([self.operator])
 
 
-def litert(jobs, pipe):
+def runtime(name, jobs, pipe):
     """In a process of its own, since some models kill it: sends for each the outputs, or why there are none."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    run = {"litert": build.run_litert, "tflm": build.run_tflm}[name]
     for model, arrays in jobs:
         try:
-            pipe.send([np.asarray(v) for v in build.run_litert(model, arrays)])
+            pipe.send([np.asarray(v) for v in run(model, arrays)])
         except Exception as e:  # every kind of refusal
             pipe.send(" ".join(str(e).split())[:160] or type(e).__name__)
 
 
-def ask_litert(instances):
+def ask(name, instances):
     """Fills want and the outputs' shapes, or fault."""
     jobs = [(x.model(), x.given()) for x in instances]
     context, at = multiprocessing.get_context("forkserver"), 0
     while at < len(jobs):
         ours, theirs = context.Pipe(False)
-        process = context.Process(target=litert, args=(jobs[at:], theirs))
+        process = context.Process(target=runtime, args=(name, jobs[at:], theirs))
         process.start()
         theirs.close()
         while at < len(jobs):
@@ -137,7 +140,7 @@ def compare(instances, folder):
     return faults
 
 
-def burin(instances, work, provider):
+def burin(instances, work, provider, numerics):
     """Runs them side by side -> (what was said if refused or failed, its exit status, faults)."""
     work.mkdir(parents=True, exist_ok=True)
     model = work / "model.tflite"
@@ -146,7 +149,7 @@ def burin(instances, work, provider):
     for k, v in enumerate(v for x in instances for v in x.given()):
         (work / f"input_{k}.bin").write_bytes(v.tobytes())
         arguments += ["--input", work / f"input_{k}.bin"]
-    done = subprocess.run([os.environ["BURIN"], "run", model, "--numerics", "litert", "--provider", provider, "--output-dir", work / "out",
+    done = subprocess.run([os.environ["BURIN"], "run", model, "--numerics", numerics, "--provider", provider, "--output-dir", work / "out",
                            "--output-format", "raw", "--quiet", "--force", *arguments], capture_output=True, text=True, timeout=10 * TIMEOUT)
     if done.returncode:
         said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip() or f"exit {done.returncode}")
@@ -154,11 +157,11 @@ def burin(instances, work, provider):
     return None, 0, compare(instances, work / "out")
 
 
-def singly(instances, work, provider):
+def singly(instances, work, provider, numerics):
     """-> (refusals, faults): [(instance, text)]"""
     refused, faults = [], []
     for x in instances:
-        said, status, found = burin([x], work / f"{x.number}", provider)
+        said, status, found = burin([x], work / f"{x.number}", provider, numerics)
         if said and status == 1:
             refused.append((x, said))
         elif said:
@@ -168,28 +171,34 @@ def singly(instances, work, provider):
 
 
 class Result:
-    def __init__(self, row):
+    def __init__(self, row, against):
+        self.against = against
         self.row, self.equal, self.theirs, self.refused, self.faults, self.note = row, 0, [], [], [], ""
 
 
-def one(row, options, providers):
+def one(row, against, options, providers):
     """Draws and computes a row."""
-    result, good, number = Result(row), [], 0
+    result, good, number = Result(row, against), [], 0
     work = pathlib.Path(tempfile.mkdtemp(prefix="random-ops-"))
     try:
         while len(good) < options.count and number < TRIES * options.count:
             wanted = options.count - len(good)
             drawn = [Instance(row, number + k, options.seed) for k in range(wanted)]
             number += wanted
-            ask_litert(drawn)
+            ask("litert", drawn)
+            if against == "tflm":  # which needs the shapes that LiteRT says
+                drawn = [x for x in drawn if x.want is not None]
+                for x in drawn:
+                    x.want = None
+                ask("tflm", drawn)
             good += [x for x in drawn if x.want is not None]
             result.theirs += [x.fault for x in drawn if x.want is None]
         if not good:
             return result
         for provider in providers:
-            said, _, faults = burin(good, work / provider, provider)
+            said, _, faults = burin(good, work / provider, provider, against)
             if said:
-                refused, faults = singly(good, work / f"{provider}-singly", provider)
+                refused, faults = singly(good, work / f"{provider}-singly", provider, against)
                 if not refused and not faults:
                     faults = [(good[0], f"side by side only: {said}")]
                 result.refused = refused or result.refused
@@ -227,6 +236,7 @@ def load():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="rows whose name (operator and kind) has a match of this pattern")
+    parser.add_argument("--against", choices=["litert", "tflm"], help="one runtime only")
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--all", action="store_true", help="emitted C of every row")
@@ -240,17 +250,19 @@ def main():
         return 0
     failed, equal, refused, theirs = 0, 0, 0, 0
     providers = [["reference", "host"] if options.all or zlib.crc32(row.name.encode()) % 4 == options.seed % 4 else ["reference"] for row in chosen]
+    names = [options.against] if options.against else ["litert", "tflm"]
+    jobs = [(row, name, options, p) for name in names for row, p in zip(chosen, providers)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
-        for x in pool.map(one, chosen, [options] * len(chosen), providers):
+        for x in pool.map(one, *zip(*jobs)):
             equal, refused, theirs = equal + x.equal, refused + len(x.refused), theirs + len(x.theirs)
             for fault, instance in list({fault: instance for instance, fault in reversed(x.faults)}.items())[-3:]:
-                print(f"wrong    {x.row.name} #{instance.number}: {fault}", flush=True)
+                print(f"wrong    {x.row.name} #{instance.number}, {x.against}: {fault}", flush=True)
             if x.refused:
                 why = f" (known: {x.row.refused})" if x.row.refused else ""
                 print(f"refused  {x.row.name}: {len(x.refused)}, #{x.refused[0][0].number}: {x.refused[0][1][:300]}{why}", flush=True)
             if x.row.refused and not x.refused:
                 print(f"wrong    {x.row.name} is said to be refused ({x.row.refused}), and is not")
-            few = x.equal + len(x.refused) + len(x.faults) < options.count
+            few = x.equal + len(x.refused) + len(x.faults) < options.count and x.against == "litert"
             if few:
                 print(f"few      {x.row.name}: LiteRT runs {x.equal + len(x.refused) + len(x.faults)}; else: {x.theirs[-1]}", flush=True)
             failed += bool(few or x.faults or bool(x.refused) != bool(x.row.refused))

@@ -86,12 +86,14 @@ def parse(text):
                 raise ValueError(f'{word} in a tensor')
         x.zero = x.zero or [0] * len(x.scale)
         i += 1
-        start, v = t[i][1], []
+        start = end = t[i][1] if i < len(t) else len(text)
+        v = []
         while i < len(t) and t[i][0] not in START:
             v.append(t[i][0] if t[i][0] == '?' else number(t[i][0]))
             end, i = t[i][2], i + 1
         if v != ['?']:
-            x.data = np.array(v).astype(build.DTYPE[x.type]).reshape(x.shape)
+            # (types that no file of a runtime has are in cases by hand)
+            x.data = np.array(v).astype(build.DTYPE.get(x.type, np.float64)).reshape(x.shape)
         return x, within, (start, end)
 
     while i < len(t):

@@ -22,23 +22,23 @@ QUANTISED = ('i8', 'u8', 'i16')
 
 
 class Row:
-    def __init__(self, operator, kind, draw, options, refused, version):
+    def __init__(self, operator, kind, draw, options, refused, version, tflm):
         self.operator, self.kind, self.draw, self.options, self.refused = operator, kind, draw, options, refused
-        self.version = version
+        self.version, self.tflm = version, tflm
 
     @property
     def name(self):
         return f'{self.operator} {self.kind}'
 
 
-def row(operator, *kinds, options=None, refused=None, version=None):
+def row(operator, *kinds, options=None, refused=None, version=None, tflm=True):
     """refused: why Burin may refuse what LiteRT computes (a row without it may not be refused). operator: a builtin's name, or several
-    in a list: draw is called as draw(r, kind, name)."""
+    in a list: draw is called as draw(r, kind, name). tflm: False where TFLM computes what has no meaning."""
     def add(draw):
         for name in operator if isinstance(operator, (list, tuple)) else [operator]:
             for kind in kinds:
                 one = draw if isinstance(operator, str) else lambda r, kind, name=name: draw(r, kind, name)
-                ROWS.append(Row(name, kind, one, options, refused, version))
+                ROWS.append(Row(name, kind, one, options, refused, version, tflm))
         return draw
     return add
 

@@ -31,7 +31,7 @@ def positive(r, kind, name):
     return [x], [r.out(kind)], {}
 
 
-@row(['LOGISTIC', 'TANH'], 'f32', 'i8', 'u8', 'i16')
+@row(['LOGISTIC', 'TANH'], 'f32', 'f16', 'i8', 'u8', 'i16')
 def sigmoid(r, kind, name):
     y = r.out(kind)
     if y.scale:
@@ -45,7 +45,7 @@ def leaky_relu(r, kind):
     return [r.tensor(kind, r.shape(1, 4))], [r.out(kind)], {'alpha': float(np.float32(r.uniform(-1, 1.5)))}
 
 
-@row('SOFTMAX', 'f32', 'i8', 'u8', 'i16', 'i8 i16', options='Softmax')
+@row('SOFTMAX', 'f32', 'f16', 'i8', 'u8', 'i16', 'i8 i16', options='Softmax')
 def softmax(r, kind):
     into = kind.split()[-1]
     kind = kind.split()[0]
@@ -74,7 +74,7 @@ def l2_normalization(r, kind):
 TYPES = ('f32', 'i8', 'u8', 'i16', 'i32', 'i64', 'bool')
 
 
-@row('CAST', *[f'{a} {b}' for a in TYPES + ('u16', 'u32', 'f64') for b in TYPES + ('u16', 'u32', 'f64') if a in ('f32', 'i32', 'u8') or b in ('f32', 'i32', 'i8')],
+@row('CAST', *[f'{a} {b}' for a in TYPES + ('u16', 'u32', 'f64', 'f16') for b in TYPES + ('u16', 'u32', 'f64', 'f16') if a in ('f32', 'i32', 'u8') or b in ('f32', 'i32', 'i8')],
      options='Cast')
 def cast(r, kind):
     a, b = kind.split()
@@ -93,6 +93,27 @@ def quantize(r, kind):
     return [x], [y], {}
 
 
-@row('DEQUANTIZE', 'i8', 'u8', 'i16', options='Dequantize')
+@row('DEQUANTIZE', 'i8', 'u8', 'i16', 'f16', 'i4', 'i2', 'i8 channels', 'u8 channels', 'i4 channels', options='Dequantize', version=5)
 def dequantize(r, kind):
-    return [r.tensor(kind, r.shape(1, 4))], [r.out('f32')], {}
+    kind, channels = kind.split()[0], kind.endswith('channels')
+    bits = {'i4': 4, 'i2': 2}.get(kind)
+    x = r.tensor(kind, r.shape(1, 4), *([-1 << bits - 1, (1 << bits - 1) - 1] if bits else []))
+    x.constant = bits is not None
+    if channels or bits:
+        scales_along(r, x, r.randrange(len(x.shape)) if channels else None, 3 if kind != 'i2' else 0)
+    return [x], [r.out('f32')], {}
+
+
+def scales_along(r, t, axis, zero):
+    """A scale and a zero point of at most that for each entry along the axis; one for all without an axis."""
+    n = 1 if axis is None else t.shape[axis]
+    t.scale = [float(np.float32(2.0 ** r.uniform(-7, -3))) for _ in range(n)]
+    t.zero, t.axis = [r.randint(0, zero) for _ in range(n)], axis or 0
+
+
+@row('QUANTIZE', 'f32 i8 channels', 'f32 u8 channels', 'f32 i16 channels', options='Quantize', version=3)
+def quantize_channels(r, kind):
+    x, y = r.tensor('f32', r.shape(1, 4)), r.out(kind.split()[1])
+    y.shape = x.shape
+    scales_along(r, y, r.randrange(len(x.shape)), 0 if y.type == 'i16' else 100)
+    return [x], [y], {}

@@ -32,12 +32,18 @@ def dynamic_update_slice(r, kind):
     return [x, u, at], [r.out(kind, like=x)], {}
 
 
-@row('EMBEDDING_LOOKUP', 'f32', 'i8', 'u8', 'i32', 'i64')
+@row('EMBEDDING_LOOKUP', 'f32', 'i8', 'u8', 'i32', 'i64', 'f32 i8', 'f32 i4', 'f32 i2')
 def embedding_lookup(r, kind):
-    w = r.tensor(kind, r.shape(2, 4))
+    kind, of = (kind.split() + [kind])[:2]
+    bits = {'i4': 4, 'i2': 2}.get(of)
+    # rows of whole bytes: of others LiteRT begins at the byte
+    w = r.tensor(of, r.shape(2, 3) + [r.randint(1, 2) * 4] if bits else r.shape(2, 4), *([-1 << bits - 1, (1 << bits - 1) - 1] if bits else []))
     w.constant = True
+    if kind != of:
+        n = w.shape[0] if r.flag() else 1
+        w.scale, w.zero = [float(np.float32(2.0 ** r.uniform(-7, -3))) for _ in range(n)], [0] * n
     ids = r.tensor('i32', [r.randint(1, 5)], 0, w.shape[0] - 1)
-    return [ids, w], [r.out(kind, like=w)], {}
+    return [ids, w], [r.out(kind, like=w if kind == of else None)], {}
 
 
 @row('GATHER_ND', 'f32', 'i8', 'u8', 'i16', 'i32', 'i64', 'bool', options='GatherNd')

@@ -6,7 +6,8 @@
 #define BURIN_WIRE_H
 
 #include "wire/flatbuffers.h"
-#include "wire/flexbuffers.h"
 #include "wire/flatbuild.h"
+#include "wire/flexbuffers.h"
+#include "wire/flexbuild.h"
 
 #endif

@@ -50,6 +50,13 @@ for provider in ("reference", "host"):
 assert "checked: " in burin("compile", "clip.tflite", "--ops", EXAMPLE, "-o", "clip_c").stdout
 assert "soft-clip" in burin("inspect", "clip.tflite", "--ops", EXAMPLE).stdout
 assert "custom.soft_clip" in burin("plan", "clip.tflite", "--ops", EXAMPLE).stdout
+# written, it has its code and its options; what is written from that is the same
+burin("compile", "clip.tflite", "--ops", EXAMPLE, "-o", "clip2.tflite")
+burin("compile", "clip2.tflite", "--ops", EXAMPLE, "-o", "clip3.tflite")
+assert pathlib.Path("clip2.tflite").read_bytes() == pathlib.Path("clip3.tflite").read_bytes()
+assert b"soft-clip\0" in pathlib.Path("clip2.tflite").read_bytes()
+burin("run", "clip2.tflite", "--ops", EXAMPLE, "--input", "x.bin", "--output-dir", "clip2")
+assert pathlib.Path("clip2/output_0.npy").read_bytes() == pathlib.Path("reference/output_0.npy").read_bytes()
 # two files, and one of them twice, which adds nothing
 other = definition("other.op", "op another\nin X:f32[N]\nY[n<N] = X[n]\n")
 burin("run", "clip.tflite", "--ops", other, "--ops", EXAMPLE, "--ops", EXAMPLE)

@@ -1,7 +1,7 @@
-/* custom.c - the options of custom operators: a FlexBuffers map becomes the node's attributes.
+/* custom.c - the options of custom operators: a FlexBuffers map becomes the node's attributes, and back.
  *
- * Takes untrusted bytes. Gives attributes, each by its key; keys that begin with _ are the converter's own and are passed
- * over, null is no attribute. Integers and conditions are ints, vectors of numbers lists. Knows no operator.
+ * Takes untrusted bytes, or a node. Gives attributes, each by its key; keys that begin with _ are the converter's own and
+ * are passed over, null is no attribute. Integers and conditions are ints, vectors of numbers lists. Knows no operator.
  */
 #include "formats/tflite/steps.h"
 
@@ -129,4 +129,56 @@ void tflite_custom_attributes(tflite_op *op) {
         attributes(&o, &root);
     }
     op->r->fb.failed = op->r->fb.failed || wire_flex_failed(&o.flex);
+}
+
+/* ---- writing ---- */
+
+static void entry_of(tflite_out *out, const ir_attr *a, wire_flex_entry *e) {
+    *e = (wire_flex_entry){.key = a->name, .n = a->n};
+    switch (a->kind) {
+    case IR_INT:
+        e->kind = WIRE_FLEX_INT;
+        e->i = a->v.i;
+        break;
+    case IR_FLOAT:
+        e->kind = WIRE_FLEX_FLOAT;
+        e->f = a->v.f;
+        break;
+    case IR_TEXT:
+        e->kind = WIRE_FLEX_TEXT;
+        e->text = a->v.text;
+        break;
+    case IR_INTS:
+    case IR_FLOATS:
+        e->kind = WIRE_FLEX_VECTOR;
+        e->ints = a->kind == IR_INTS ? a->v.ints : NULL;
+        e->floats = a->kind == IR_FLOATS ? a->v.floats : NULL;
+        break;
+    case IR_GRAPH:
+        tflite_out_cannot(out, "a custom operator of TFLite has no sub-graphs, as its attribute %s", a->name);
+        break;
+    }
+    if (!is_word(a->name) || *a->name == '_' || (e->kind == WIRE_FLEX_VECTOR && a->n > MOST_ELEMENTS)) {
+        tflite_out_cannot(out, "its attribute %s is none of a custom operator",
+                          base_printable(out->arena, a->name, strlen(a->name), 60));
+    }
+}
+
+void tflite_custom_options(tflite_out *out) {
+    wire_flex_entry entries[MOST_ATTRIBUTES];
+    size_t n = 0;
+    /* A code is read printable: one with other bytes would be written as another. */
+    if (!*out->word->custom || strstr(out->word->custom, "\\x")) {
+        tflite_out_cannot(out, "its custom code \"%s\" has bytes that are not printable", out->word->custom);
+    }
+    for (size_t i = 0; i < out->node->attr_count && !out->why; i++) {
+        const ir_attr *a = &out->node->attrs[i];
+        if (i < MOST_ATTRIBUTES && !(out->claimed >> i & 1)) {
+            entry_of(out, a, &entries[n++]);
+            out->claimed |= (uint64_t)1 << i;
+        }
+    }
+    if (n && !out->why) {
+        out->custom_options = wire_flex_build_map(out->arena, entries, n);
+    }
 }

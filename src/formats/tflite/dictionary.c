@@ -69,7 +69,8 @@ static const tflite_word customs[] = {
 };
 
 const tflite_word *tflite_word_at(size_t i) {
-    return i < sizeof words / sizeof *words ? &words[i] : NULL;
+    enum { WORDS = sizeof words / sizeof *words, CUSTOMS = sizeof customs / sizeof *customs };
+    return i < WORDS ? &words[i] : i - WORDS < CUSTOMS ? &customs[i - WORDS] : NULL;
 }
 
 const tflite_word *tflite_word_of(int64_t builtin) {
@@ -110,7 +111,24 @@ const tflite_word *tflite_custom_word(tflite_reader *r, const char *code) {
     return NULL;
 }
 
+const char *tflite_word_name(const tflite_word *w) {
+    return w->custom ? w->custom : tflite_builtin_name(w->builtin);
+}
+
 /* ---- writing ---- */
+
+/* The code is what the file said, if its word is the node's; else the word's own name. */
+const tflite_word *tflite_custom_word_of(base_arena *arena, const ir_node *n) {
+    static const char prefix[] = "custom.";
+    if (strncmp(n->op, prefix, sizeof prefix - 1) != 0) {
+        return NULL;
+    }
+    const char *name = n->op + sizeof prefix - 1;
+    tflite_word *w = BASE_NEW(arena, tflite_word);
+    *w = (tflite_word){.builtin = TFLITE_OP_CUSTOM, .word = n->op, .most = TFLITE_ANY, .outputs = TFLITE_ANY};
+    w->custom = !strcmp(identifier_of(arena, n->source_name), name) ? n->source_name : name;
+    return w;
+}
 
 static void check_counts(tflite_out *out) {
     const tflite_word *w = out->word;
@@ -131,6 +149,9 @@ bool tflite_say(tflite_out *out) {
         } else {
             tflite_out_cannot(out, "%s is read, and not yet written", kind->name);
         }
+    }
+    if (out->word->custom && !out->why) {
+        tflite_custom_options(out);
     }
     for (size_t i = 0; i < out->node->attr_count; i++) {
         if (i >= 64 || !(out->claimed >> i & 1)) {

@@ -98,6 +98,10 @@ struct tflite_out {
     BASE_VEC(tflite_made) made;
     BASE_VEC(tflite_mid) mids; /* the operator's intermediates */
     bool last_said;            /* the node's last input is said by an option, and is none of TFLite's inputs */
+    /* The weights that are quantised in blocks, and their scales: tensors of the graph; 0 elements in a block: none. */
+    int64_t block_size;
+    uint32_t block_weights, block_scales;
+    base_bytes custom_options; /* of a custom operator */
     size_t states;   /* so many of the node's last outputs are states, which TFLite's operator does not list */
     const char *why; /* the row cannot say the node: the reason; NULL: so far it can */
 };
@@ -110,7 +114,13 @@ const tflite_word *tflite_word_of(int64_t builtin); /* NULL: it has no word yet 
 const tflite_word *tflite_custom_word(tflite_reader *r, const char *code);
 /* Attributes of the custom operator's node from its options (customs.def says how). */
 void tflite_custom_attributes(tflite_op *op);
-const tflite_word *tflite_word_at(size_t i); /* row i of dictionary.def; NULL: there are no more */
+const tflite_word *tflite_word_at(size_t i); /* row i of dictionary.def, then of customs.def; NULL: there are no more */
+/* The row that writes "custom.NAME", made for the node; NULL: its word is none such. */
+const tflite_word *tflite_custom_word_of(base_arena *arena, const ir_node *n);
+/* "CONV_2D", or the custom operator's code. */
+const char *tflite_word_name(const tflite_word *w);
+/* Says the attributes that no step has taken in the options of a custom operator (customs.def says how). */
+void tflite_custom_options(tflite_out *out);
 /* Says out->node in words of out->word by its steps; false: it cannot, and out->why says why not. Every attribute must
  * have been said. */
 bool tflite_say(tflite_out *out);

@@ -115,13 +115,13 @@ static int32_t say_made(speaker *s, const tflite_made *made) {
 
 /* ---- operators ---- */
 
-static uint32_t code_of(speaker *s, int builtin, int version) {
-    const int key[] = {builtin, version};
+static uint32_t code_of(speaker *s, const tflite_word *w, int version) {
+    const char *key = base_printf(s->arena, "%d %d %s", (int)w->builtin, version, w->custom ? w->custom : "");
     bool is_new;
-    uint64_t *index = base_map_put(s->codes, key, sizeof key, &is_new);
+    uint64_t *index = base_map_put(s->codes, key, strlen(key), &is_new);
     if (is_new) {
         *index = s->file->codes.n;
-        *BASE_PUSH(s->arena, &s->file->codes) = (tflite_file_code){builtin, version, NULL};
+        *BASE_PUSH(s->arena, &s->file->codes) = (tflite_file_code){(int)w->builtin, version, w->custom};
     }
     return (uint32_t)*index;
 }
@@ -181,7 +181,8 @@ static void say_operator(speaker *s, const tflite_out *out) {
     op.options = out->word->options;
     op.values = out->values.at;
     op.value_count = out->values.n;
-    op.code = code_of(s, (int)out->word->builtin, tflite_version_of(out, tensors, op.input_count));
+    op.custom_options = out->custom_options;
+    op.code = code_of(s, out->word, tflite_version_of(out, tensors, op.input_count));
     *BASE_PUSH(s->arena, &s->to->ops) = op;
 }
 
@@ -198,26 +199,33 @@ static bool spelt_as(const char *word, const char *builtin) {
 enum { AS_READ, AS_SPELT, ANY_OTHER, PREFERENCES };
 
 static int preference(const ir_node *n, const tflite_word *w) {
-    const char *name = tflite_builtin_name(w->builtin);
+    const char *name = tflite_word_name(w);
     return !strcmp(name, n->source_name) ? AS_READ : spelt_as(n->op, name) ? AS_SPELT : ANY_OTHER;
+}
+
+/* Tries a row. why: the first reason why none says the node. */
+static bool try_row(speaker *s, size_t index, const ir_node *n, const tflite_word *w, const char **why) {
+    said *one = &s->nodes[index];
+    *one = (said){.out = {.arena = s->arena, .m = s->m, .g = s->g, .node = n, .word = w}};
+    one->is_said = tflite_say(&one->out);
+    if (!one->is_said && !*why) {
+        *why = base_printf(s->arena, "as %s: %s", tflite_word_name(w), one->out.why);
+    }
+    return one->is_said;
 }
 
 /* Finds the row that says a node. */
 static void choose(speaker *s, size_t index, const ir_node *n) {
     const char *why = NULL;
+    const tflite_word *w = tflite_custom_word_of(s->arena, n);
+    if (w && try_row(s, index, n, w, &why)) {
+        return;
+    }
     for (int wanted = 0; wanted < PREFERENCES; wanted++) {
-        const tflite_word *w;
         for (size_t i = 0; (w = tflite_word_at(i)); i++) {
-            if (strcmp(w->word, n->op) != 0 || preference(n, w) != wanted) {
-                continue;
-            }
-            said *one = &s->nodes[index];
-            *one = (said){.out = {.arena = s->arena, .m = s->m, .g = s->g, .node = n, .word = w}};
-            one->is_said = tflite_say(&one->out);
-            if (one->is_said) {
+            if (!strcmp(w->word, n->op) && preference(n, w) == wanted && try_row(s, index, n, w, &why)) {
                 return;
             }
-            why = why ? why : base_printf(s->arena, "as %s: %s", tflite_builtin_name(w->builtin), one->out.why);
         }
     }
     base_place place = ir_place_node(s->m, s->g, index);
@@ -352,6 +360,24 @@ static bool *used_tensors(const speaker *s) {
     return used;
 }
 
+/* Scales of blocks stand in the file beside the weights that have them. */
+static void say_blocks(speaker *s) {
+    for (size_t i = 0; i < s->g->nodes.n; i++) {
+        const tflite_out *out = &s->nodes[i].out;
+        if (!s->nodes[i].is_said || !out->block_size) {
+            continue;
+        }
+        tflite_file_tensor *t = &s->to->tensors.at[s->number[out->block_weights]];
+        int32_t scales = s->number[out->block_scales];
+        if (t->block_size && (t->block_size != out->block_size || t->block_scales != scales)) {
+            base_place place = ir_place_node(s->m, s->g, i);
+            s->status = base_error(s->d, &place, "TFLite has one list of scales for the blocks of a tensor");
+        }
+        t->block_size = out->block_size;
+        t->block_scales = scales;
+    }
+}
+
 static void say_graph(speaker *s, const ir_graph *g) {
     s->g = g;
     s->to = BASE_PUSH(s->arena, &s->file->graphs);
@@ -373,6 +399,7 @@ static void say_graph(speaker *s, const ir_graph *g) {
             say_tensor(s, i);
         }
     }
+    say_blocks(s);
     for (size_t i = 0; i < g->nodes.n; i++) {
         if (s->nodes[i].is_said) {
             say_operator(s, &s->nodes[i].out);

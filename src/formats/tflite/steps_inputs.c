@@ -68,10 +68,20 @@ static void make_blocks(tflite_op *op, const tflite_step *step) {
 }
 
 static void put_blocks(tflite_out *out, const tflite_step *step) {
-    (void)step;
-    if (out->node->input_count > out->word->most) {
-        tflite_out_cannot(out, "its weights are quantised in blocks");
+    if (out->node->input_count <= out->word->most) {
+        return;
     }
+    size_t last = out->node->input_count - 1;
+    const ir_shape *w = &tflite_out_input(out, (size_t)step->a)->shape, *s = &tflite_out_input(out, last)->shape;
+    int64_t extent = w->rank ? w->dim[w->rank - 1] : 0, blocks = s->rank ? s->dim[s->rank - 1] : 0;
+    if (out->why || blocks < 1 || extent < blocks || extent % blocks || extent / blocks > INT32_MAX) {
+        tflite_out_cannot(out, "its weights of %lld elements are not in blocks of equal size", (long long)extent);
+        return;
+    }
+    out->last_said = true;
+    out->block_size = extent / blocks;
+    out->block_weights = out->node->inputs[step->a];
+    out->block_scales = out->node->inputs[last];
 }
 
 const tflite_step_kind tflite_step_blocks = {"BLOCKS", make_blocks, put_blocks};

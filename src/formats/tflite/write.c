@@ -43,7 +43,23 @@ static wire_ref write_buffers(layout *l) {
 
 /* ---- sub-graphs ---- */
 
-static wire_ref write_quantisation(layout *l, const ir_quant *q) {
+static wire_ref write_blocks(layout *l, const tflite_file_tensor *t) {
+    enum { BLOCKWISE = 2, NO_ZERO_POINTS = -1 };
+    wire_build_table(&l->b);
+    tflite_put_int(&l->b, TFLITE_BlockwiseQuantization_scales, t->block_scales);
+    tflite_put_int(&l->b, TFLITE_BlockwiseQuantization_zero_points, NO_ZERO_POINTS);
+    tflite_put_int(&l->b, TFLITE_BlockwiseQuantization_block_size, t->block_size);
+    wire_ref blocks = wire_build_table_end(&l->b);
+    wire_build_table(&l->b);
+    tflite_put_union(&l->b, TFLITE_QuantizationParameters_details, BLOCKWISE, blocks);
+    return wire_build_table_end(&l->b);
+}
+
+static wire_ref write_quantisation(layout *l, const tflite_file_tensor *t) {
+    const ir_quant *q = &t->quant;
+    if (t->block_size) {
+        return write_blocks(l, t);
+    }
     if (!q->n) {
         return 0;
     }
@@ -71,7 +87,7 @@ static wire_ref write_tensor(layout *l, const tflite_file_tensor *t) {
     for (uint32_t i = 0; i < t->shape.rank; i++) {
         dims[i] = (int32_t)t->shape.dim[i];
     }
-    wire_ref name = string_of(l, t->name), quantisation = write_quantisation(l, &t->quant);
+    wire_ref name = string_of(l, t->name), quantisation = write_quantisation(l, t);
     wire_ref signature = write_signature(l, &t->shape), shape = wire_build_i32s(&l->b, dims, t->shape.rank);
     wire_build_table(&l->b);
     tflite_put_ref(&l->b, TFLITE_Tensor_shape, shape);
@@ -116,6 +132,9 @@ static wire_ref write_options(layout *l, const tflite_file_op *op) {
 
 static wire_ref write_operator(layout *l, const tflite_file_op *op) {
     wire_ref options = op->options ? write_options(l, op) : 0;
+    const base_bytes *custom_options = &op->custom_options;
+    wire_ref custom =
+        custom_options->size ? wire_build_bytes(&l->b, custom_options->at, custom_options->size, BUFFER_ALIGN) : 0;
     wire_ref intermediates =
         op->intermediate_count ? wire_build_i32s(&l->b, op->intermediates, op->intermediate_count) : 0;
     wire_ref outputs = wire_build_i32s(&l->b, op->outputs, op->output_count);
@@ -129,6 +148,7 @@ static wire_ref write_operator(layout *l, const tflite_file_op *op) {
     } else {
         tflite_put_union(&l->b, TFLITE_Operator_builtin_options, op->options, options);
     }
+    tflite_put_ref(&l->b, TFLITE_Operator_custom_options, custom);
     tflite_put_ref(&l->b, TFLITE_Operator_intermediates, intermediates);
     return wire_build_table_end(&l->b);
 }

@@ -14,6 +14,8 @@ typedef struct tflite_file_tensor {
     int type; /* by the schema */
     ir_shape shape;
     ir_quant quant;
+    int64_t block_size; /* of quantisation in blocks; 0: it is not */
+    int32_t block_scales;
     uint32_t buffer;
     bool is_variable;
 } tflite_file_tensor;
@@ -24,6 +26,7 @@ typedef struct tflite_file_op {
     int32_t *inputs, *outputs; /* -1: absent */
     size_t intermediate_count;
     int32_t *intermediates;
+    base_bytes custom_options;
     tflite_options options;
     const tflite_value *values; /* fields of the options */
     size_t value_count;

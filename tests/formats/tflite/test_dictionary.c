@@ -400,7 +400,9 @@ static void every_step_has_its_inverse(void **state) {
     (void)state;
     size_t rows = 0, steps = 0;
     for (const tflite_word *w; (w = tflite_word_at(rows)); rows++) {
-        assert_ptr_equal(tflite_word_of(w->builtin), w); /* an operator has one row */
+        if (!w->custom) {
+            assert_ptr_equal(tflite_word_of(w->builtin), w); /* an operator has one row */
+        }
         for (size_t i = 0; i < TFLITE_MOST_STEPS && w->steps[i].kind; i++, steps++) {
             if (!w->steps[i].kind->put) {
                 fail_msg("%s: step %s has no put: what it reads cannot be written", tflite_builtin_name(w->builtin),

@@ -210,9 +210,14 @@ const tflite_step_kind tflite_step_pads = {"PADS", make_pads, put_pads};
 
 static void make_transposed(tflite_op *op, const tflite_step *step) {
     int64_t pads[2 * MOST] = {0}, padding;
-    size_t n;
-    int64_t *shape = tflite_op_constant(op, 0, &n);
+    const ir_shape *y = &tflite_op_output(op, 0)->shape;
+    const int64_t *shape = y->dim; /* of a computed shape the file has resolved what comes out */
+    size_t n = y->rank;
     window w;
+    if (tflite_op_input(op, 0)->data) {
+        shape = tflite_op_constant(op, 0, &n);
+    }
+    op->dropped |= 1;
     if (!shape || !read_padding(op, step, &padding) || !window_begin(op->node, &w)) {
         return;
     }

@@ -93,9 +93,16 @@ typedef struct burin_load_options {
      * the custom code NAME (what is no letter, digit or _ in it: _). They hold for every model of the context. */
     const char *const *ops;
     size_t op_count;
+    /* A way to call the model that the file names: what it calls is the model, and inputs and outputs have the names that
+     * it gives them. NULL: the first graph, with its tensors' names. */
+    const char *signature;
+    /* Names of tensors of that graph, which become the outputs, in this order; what they do not need is left out. None: the
+     * outputs of the file. */
+    const char *const *outputs;
+    size_t output_count;
 } burin_load_options;
 #define BURIN_LOAD_OPTIONS_INIT                                                                                        \
-    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0 }
+    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0 }
 /* options may be NULL: as burin_load. */
 BURIN_API burin_status burin_load_with(burin_context *context, const char *path, const burin_load_options *options,
                                        burin_model **model);

@@ -32,6 +32,9 @@ static formats_options resolve(burin_context *c, const burin_load_options *given
     formats_options to = {.shapes = {.shape_count = o.shape_count, .dim_count = o.dim_count, .batch = o.batch}};
     to.shapes.shapes = copy_texts(c, o.shapes, o.shape_count);
     to.shapes.dims = copy_texts(c, o.dims, o.dim_count);
+    to.signature = o.signature != NULL ? base_strdup(c->arena, o.signature) : NULL;
+    to.outputs = copy_texts(c, o.outputs, o.output_count);
+    to.output_count = o.output_count;
     return to;
 }
 
@@ -158,12 +161,25 @@ burin_tensor_info api_tensor_info(const ir_tensor *t) {
     return info;
 }
 
-burin_tensor_info burin_input_info(const burin_model *m, size_t i) {
+/* What the signature that was asked for calls it; otherwise its own name stays. */
+static burin_tensor_info info_of(const burin_model *m, bool input, size_t i) {
     const ir_graph *g = &m->ir->graphs.at[0];
-    return api_tensor_info(&g->tensors.at[g->inputs.at[i]]);
+    burin_tensor_info info = api_tensor_info(&g->tensors.at[input ? g->inputs.at[i] : g->outputs.at[i]]);
+    for (size_t k = 0; m->options.signature != NULL && k < m->ir->signatures.n; k++) {
+        const ir_signature *s = &m->ir->signatures.at[k];
+        const ir_port *ports = input ? s->inputs : s->outputs;
+        bool meant = s->graph == 0 && strcmp(s->name, m->options.signature) == 0;
+        for (size_t p = 0; meant && p < (input ? s->input_count : s->output_count); p++) {
+            info.name = ports[p].at == i ? ports[p].name : info.name;
+        }
+    }
+    return info;
+}
+
+burin_tensor_info burin_input_info(const burin_model *m, size_t i) {
+    return info_of(m, true, i);
 }
 
 burin_tensor_info burin_output_info(const burin_model *m, size_t i) {
-    const ir_graph *g = &m->ir->graphs.at[0];
-    return api_tensor_info(&g->tensors.at[g->outputs.at[i]]);
+    return info_of(m, false, i);
 }

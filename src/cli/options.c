@@ -313,6 +313,23 @@ burin_compile_options cli_compile_options(const cli *c) {
     return o;
 }
 
+/* "A,B" and "C" are three names. */
+static cli_list split_names(cli *c, const cli_list *given) {
+    size_t n = 0;
+    for (size_t i = 0; i < given->n; i++) {
+        for (const char *s = given->at[i]; s != NULL; s = strchr(s, ',') != NULL ? strchr(s, ',') + 1 : NULL) {
+            n++;
+        }
+    }
+    cli_list names = {.at = cli_alloc(c, n + 1, sizeof *names.at)};
+    for (size_t i = 0; i < given->n; i++) {
+        for (const char *s = given->at[i]; s != NULL; s = strchr(s, ',') != NULL ? strchr(s, ',') + 1 : NULL) {
+            names.at[names.n++] = cli_format(c, "%.*s", (int)(strcspn(s, ",") & 0xffff), s);
+        }
+    }
+    return names;
+}
+
 int cli_load(cli *c, burin_model **model) {
     const cli_arguments *a = &c->arguments;
     burin_load_options o = BURIN_LOAD_OPTIONS_INIT;
@@ -323,5 +340,14 @@ int cli_load(cli *c, burin_model **model) {
     o.batch = (uint32_t)a->batch;
     o.ops = a->ops.at;
     o.op_count = a->ops.n;
+    o.signature = a->signature;
+    const cli_list outputs = split_names(c, &a->outputs);
+    o.outputs = outputs.at;
+    o.output_count = outputs.n;
+    for (size_t i = 0; i < outputs.n; i++) {
+        if (*outputs.at[i] == 0) {
+            return cli_usage(c, "--outputs: a name is empty");
+        }
+    }
     return cli_report(c, burin_load_with(c->context, a->operands.at[0], &o, model));
 }

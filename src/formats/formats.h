@@ -22,6 +22,9 @@ typedef struct formats_options {
     formats_shapes shapes;
     ops_registry
         *ops; /* the operators' definitions, for shapes and for which custom operators there are; NULL: Burin's */
+    const char *signature;      /* the way to call the model that is meant; NULL: its first graph */
+    const char *const *outputs; /* names of tensors of the graph, which become its outputs; unless there are none */
+    size_t output_count;
     /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
      * no operator has ("custom Detect"); what else is not supported is still refused. */
     bool keep_unsupported;
@@ -58,6 +61,10 @@ base_status formats_read(base_arena *arena, const char *file, base_bytes bytes, 
  * to none that a shape or dim names. BASE_USAGE: a name, number or form that does not fit. */
 base_status formats_set_shapes(base_arena *arena, ir_graph *g, const formats_shapes *s, uint32_t *open, bool *changed,
                                base_diags *d);
+
+/* Says that the model has no such signature, and which it has. */
+void formats_no_signature(base_arena *arena, const char *file, const char *wanted, const char *const *names, size_t n,
+                          base_diags *d);
 
 /* The part of a path after the last slash. */
 const char *formats_base_name(const char *path);

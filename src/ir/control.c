@@ -227,7 +227,7 @@ static base_status check_node(const checker *c, const ir_node *n) {
     return control == IR_IF ? check_if(c, n) : check_while(c, n);
 }
 
-base_status ir_verify_control(const ir_model *m, base_diags *d) {
+base_status ir_verify_control(const ir_model *m, size_t first, base_diags *d) {
     base_arena *scratch = base_arena_new(base_arena_memory(m->arena));
     base_status status = BASE_OK;
     uint32_t again;
@@ -239,7 +239,7 @@ base_status ir_verify_control(const ir_model *m, base_diags *d) {
         return base_error(d, &place, "the graph reaches itself: recursion has no bound");
     }
     size_t before = d->errors;
-    for (size_t i = 0; i < m->graphs.n; i++) {
+    for (size_t i = first; i < m->graphs.n; i++) {
         checker c = {.m = m, .g = &m->graphs.at[i], .d = d};
         for (c.node = 0; c.node < c.g->nodes.n && d->errors - before <= 20; c.node++) {
             if (check_node(&c, &c.g->nodes.at[c.node])) {

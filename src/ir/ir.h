@@ -178,9 +178,19 @@ base_place ir_place_tensor(const ir_model *m, const ir_graph *g, size_t tensor);
  * Control: the graphs of an if or while take and give what the node does, and no graph reaches itself.
  * O(nodes + tensors). Every error names graph, node and tensor. */
 base_status ir_verify(const ir_model *m, base_diags *d);
+/* The same of the graphs from number first on, while those before them are still being made. */
+base_status ir_verify_from(const ir_model *m, size_t first, base_diags *d);
 /* Puts the nodes of every graph into an executable order, keeping the given one where it is already, and the order of
  * accesses to one state in any case; a cycle is an error. */
 base_status ir_sort(ir_model *m, base_diags *d);
+
+/* ---- another outline (edit.c) ---- */
+/* That graph becomes graphs[0], and graphs[0] takes its number. */
+void ir_make_entry(ir_model *m, uint32_t graph);
+/* Drops the nodes that no output of their graph needs and that change no state. */
+void ir_drop_dead(ir_model *m);
+/* These tensors become the outputs of graphs[0]; what they do not need is dropped, inputs too. Signatures follow. */
+void ir_cut(ir_model *m, const uint32_t *outputs, size_t n);
 
 /* The text form (docs/IR.md). ir_parse(ir_print(m)) is m again, byte for byte on printing; whole constants included. */
 void ir_print(base_text *out, const ir_model *m);

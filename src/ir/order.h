@@ -13,6 +13,6 @@ const char *ir_node_label(const ir_model *m, const ir_graph *g, size_t node);
 base_status ir_order(const ir_model *m, const ir_graph *g, const bool *with_state, uint32_t *order, base_diags *d);
 
 /* control.c: the part of ir_verify that looks at several graphs. Every graph is sound for itself. */
-base_status ir_verify_control(const ir_model *m, base_diags *d);
+base_status ir_verify_control(const ir_model *m, size_t first, base_diags *d);
 
 #endif

@@ -381,6 +381,10 @@ static base_status verify_signature(const ir_model *m, const ir_signature *s, ba
 }
 
 base_status ir_verify(const ir_model *m, base_diags *d) {
+    return ir_verify_from(m, 0, d);
+}
+
+base_status ir_verify_from(const ir_model *m, size_t first, base_diags *d) {
     base_status status = BASE_OK;
     size_t before = d->errors;
     if (!m->graphs.n) {
@@ -390,7 +394,7 @@ base_status ir_verify(const ir_model *m, base_diags *d) {
     if (verify_states(m, d, before)) {
         return BASE_REFUSED;
     }
-    for (size_t i = 0; i < m->graphs.n; i++) {
+    for (size_t i = first; i < m->graphs.n; i++) {
         const ir_graph *g = &m->graphs.at[i];
         view v = {m, g, d, BASE_NEWS(m->arena, origin, g->tensors.n + 1), before, false};
         if (verify_tensors(&v)) {
@@ -403,5 +407,5 @@ base_status ir_verify(const ir_model *m, base_diags *d) {
     for (size_t i = 0; i < m->signatures.n && status == BASE_OK; i++) {
         status = verify_signature(m, &m->signatures.at[i], d);
     }
-    return status == BASE_OK ? ir_verify_control(m, d) : status;
+    return status == BASE_OK ? ir_verify_control(m, first, d) : status;
 }

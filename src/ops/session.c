@@ -10,6 +10,7 @@
 
 typedef struct compiled_graph {
     lang_code **codes; /* of each node; NULL: control */
+    uint64_t *costs;   /* scalar operations of each node */
     bool needed;       /* the session's graph reaches it */
 } compiled_graph;
 
@@ -20,7 +21,7 @@ struct ops_session {
     compiled_graph *graphs;
     void **states;
     uint64_t *state_bytes;
-    uint64_t trips; /* of this run */
+    uint64_t trips, cost; /* of this run */
     bool endless;
 };
 
@@ -48,6 +49,7 @@ static base_status compile_graph(ops_session *s, ops_registry *r, uint32_t graph
     compiled_graph *to = &s->graphs[graph];
     base_status status = BASE_OK;
     to->codes = BASE_NEWS(s->arena, lang_code *, g->nodes.n + 1);
+    to->costs = BASE_NEWS(s->arena, uint64_t, g->nodes.n + 1);
     for (size_t i = 0; i < g->nodes.n; i++) {
         const ir_node *n = &g->nodes.at[i];
         if (ir_control_of(n) != IR_PLAIN) {
@@ -66,6 +68,7 @@ static base_status compile_graph(ops_session *s, ops_registry *r, uint32_t graph
         }
         const lang_program *p = s->o.simplified ? lang_simplify(s->arena, raw) : raw;
         to->codes[i] = lang_compile(s->arena, p, LANG_EVAL_EXACT, d);
+        to->costs[i] = lang_cost(p);
         status = to->codes[i] == NULL ? BASE_REFUSED : status;
     }
     return status;
@@ -265,7 +268,13 @@ static base_status run_node(call *c, size_t i) {
     case IR_PLAIN:
         break;
     }
-    return run_plain(c, n, c->s->graphs[c->graph].codes[i]);
+    const compiled_graph *g = &c->s->graphs[c->graph];
+    c->s->cost += g->costs[i];
+    if (c->s->o.most_cost != 0 && c->s->cost > c->s->o.most_cost) {
+        return base_error(c->d, NULL, "%s: it takes more than %" PRIu64 " scalar operations", c->s->m->file,
+                          c->s->o.most_cost);
+    }
+    return run_plain(c, n, g->codes[i]);
 }
 
 static base_status run_graph(ops_session *s, uint32_t graph, base_arena *scratch, const void *const *inputs,
@@ -300,7 +309,7 @@ static base_status run_graph(ops_session *s, uint32_t graph, base_arena *scratch
 
 base_status ops_session_run(ops_session *s, base_arena *scratch, const void *const *inputs, void *const *outputs,
                             base_diags *d) {
-    s->trips = 0;
+    s->trips = s->cost = 0;
     s->endless = false;
     return run_graph(s, s->o.graph, scratch, inputs, outputs, d);
 }

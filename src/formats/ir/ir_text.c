@@ -23,6 +23,19 @@ static bool recognise(const uint8_t *bytes, size_t n) {
     return end < n && !memcmp(bytes + at, word, strlen(word)) && (bytes[end] == ' ' || bytes[end] == '\n');
 }
 
+static base_status select_signature(base_arena *arena, ir_model *m, const char *name, base_diags *d) {
+    const char **names = BASE_NEWS(arena, const char *, m->signatures.n + 1);
+    for (size_t i = 0; i < m->signatures.n; i++) {
+        names[i] = m->signatures.at[i].name;
+        if (!strcmp(names[i], name)) {
+            ir_make_entry(m, m->signatures.at[i].graph);
+            return BASE_OK;
+        }
+    }
+    formats_no_signature(arena, m->file, name, names, m->signatures.n, d);
+    return BASE_USAGE;
+}
+
 static base_status read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
                         ir_model **out, base_diags *d) {
     ir_model *m;
@@ -36,7 +49,7 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
         return BASE_REFUSED;
     }
     *out = m;
-    return BASE_OK;
+    return options && options->signature ? select_signature(arena, m, options->signature, d) : BASE_OK;
 }
 
 static base_status write(base_arena *arena, const ir_model *m, const formats_options *options, base_text *out,

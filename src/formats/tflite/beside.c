@@ -5,6 +5,8 @@
  */
 #include "formats/tflite/reader.h"
 
+#include <string.h>
+
 static const char *text_of(tflite_reader *r, const wire_path *path, const wire_table *t, tflite_field f) {
     base_bytes s = tflite_bytes(&r->fb, path, t, f);
     return s.at ? base_strndup(r->arena, (const char *)s.at, s.size) : "";
@@ -51,14 +53,9 @@ static bool read_ports(tflite_reader *r, const wire_path *outer, const wire_tabl
     return true;
 }
 
-/* The graph that was read from that sub-graph; IR_NONE: none was. */
+/* The graph whose inputs and outputs are those of the sub-graph: the entry's. IR_NONE: it is not that. */
 static uint32_t graph_of(const tflite_reader *r, int64_t subgraph) {
-    for (size_t i = 0; i < r->m->graphs.n; i++) {
-        if ((int64_t)r->m->graphs.at[i].index == subgraph) {
-            return (uint32_t)i;
-        }
-    }
-    return IR_NONE;
+    return (int64_t)r->m->graphs.at[0].index == subgraph ? 0 : IR_NONE;
 }
 
 static void read_signature(tflite_reader *r, const wire_path *path, const wire_table *signature,
@@ -80,6 +77,32 @@ static void read_signature(tflite_reader *r, const wire_path *path, const wire_t
     } else if (!wire_fb_failed(&r->fb)) {
         leave_out(r, path, signature, "it names tensors that are no inputs and outputs of its sub-graph");
     }
+}
+
+uint32_t tflite_subgraph_of(tflite_reader *r, const wire_table *model) {
+    wire_vector list = tflite_list(&r->fb, NULL, model, TFLITE_Model_signature_defs);
+    const char **names = BASE_NEWS(r->arena, const char *, list.n + 1);
+    for (uint64_t i = 0; i < list.n && !wire_fb_failed(&r->fb); i++) {
+        wire_path path = {.name = "signature_def", .index = (int64_t)i};
+        wire_table table = wire_fb_table_at(&r->fb, &path, &list, i);
+        names[i] = text_of(r, &path, &table, TFLITE_SignatureDef_signature_key);
+        if (wire_fb_failed(&r->fb) || strcmp(names[i], r->signature) != 0) {
+            continue;
+        }
+        int64_t index = tflite_int(&r->fb, &path, &table, TFLITE_SignatureDef_subgraph_index);
+        if (!wire_fb_failed(&r->fb) && (uint64_t)index >= r->subgraphs.n) {
+            tflite_error(&r->fb, &path, &table, TFLITE_SignatureDef_subgraph_index,
+                         "it is %lld: the model has %llu sub-graphs", (long long)index,
+                         (unsigned long long)r->subgraphs.n);
+        }
+        return (uint32_t)index;
+    }
+    if (!wire_fb_failed(&r->fb)) {
+        formats_no_signature(r->arena, r->file, r->signature, names, (size_t)list.n, r->d);
+        r->usage = true;
+        r->fb.failed = true;
+    }
+    return 0;
 }
 
 /* ---- metadata ---- */

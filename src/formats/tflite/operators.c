@@ -3,7 +3,7 @@
  * Takes untrusted tables. Gives nodes with Burin's words. Operators without a row are noted by name, custom ones by
  * their own.
  */
-#include "formats/tflite/steps.h"
+#include "formats/tflite/control.h"
 
 #include <string.h>
 
@@ -89,15 +89,23 @@ static bool read_options(tflite_op *op) {
 }
 
 /* A tensor without a type has been noted: what its operator would say of it is no fault of the file. */
-static bool tensors_are_supported(const tflite_op *op) {
-    bool all = true;
-    for (size_t i = 0; i < op->input_count; i++) {
-        all = all && (op->inputs[i] == IR_NONE || op->r->g->tensors.at[op->inputs[i]].type != BASE_NONE);
+static bool tensors_are_supported(const tflite_op *op, bool resources) {
+    tflite_reader *r = op->r;
+    for (size_t i = 0; i < op->input_count + op->output_count; i++) {
+        uint32_t t = i < op->input_count ? op->inputs[i] : op->outputs[i - op->input_count];
+        if (t == IR_NONE || r->g->tensors.at[t].type != BASE_NONE) {
+            continue;
+        }
+        if (!r->is_resource[t]) {
+            return false;
+        }
+        if (!resources) {
+            tflite_unsupported(r, op->path, op->table.at, base_printf(r->arena, "operator %s on a resource", op->name),
+                               "only variables are known behind resources");
+            return false;
+        }
     }
-    for (size_t i = 0; i < op->output_count; i++) {
-        all = all && op->r->g->tensors.at[op->outputs[i]].type != BASE_NONE;
-    }
-    return all;
+    return true;
 }
 
 /* ---- its node ---- */
@@ -165,9 +173,9 @@ static void recorded_attributes(tflite_op *op) {
 
 /* Only some operators know what scales of blocks mean: no other may take the weights as if they had none. */
 static bool blocks_are_supported(tflite_op *op) {
-    const tflite_step *step = op->word->steps;
+    const tflite_step *step = op->word ? op->word->steps : NULL;
     size_t known = TFLITE_ANY;
-    for (size_t i = 0; i < TFLITE_MOST_STEPS && step[i].kind; i++) {
+    for (size_t i = 0; step && i < TFLITE_MOST_STEPS && step[i].kind; i++) {
         known = step[i].kind == &tflite_step_blocks ? (size_t)step[i].a : known;
     }
     for (size_t i = 0; i < op->input_count; i++) {
@@ -291,8 +299,12 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     op.recorded = is_recorded(&op);
     op.infers = tflite_is_open(r, op.inputs, op.input_count, op.outputs, op.output_count) &&
                 !(r->keep_unsupported && op.recorded);
-    if (settled && folded(code)) {
-        if (tensors_are_supported(&op)) {
+    if (settled && tflite_is_control(code)) {
+        if (tensors_are_supported(&op, true) && blocks_are_supported(&op)) {
+            tflite_read_control(&op, code);
+        }
+    } else if (settled && folded(code)) {
+        if (tensors_are_supported(&op, false)) {
             folded(code)(&op);
         }
     } else if ((!word || !settled) && r->keep_unsupported) {
@@ -303,7 +315,7 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
         node->byte = table->at;
     } else if (!word) {
         note_unsupported(r, path, table, code, custom);
-    } else if (settled && check_counts(&op) && read_options(&op) && tensors_are_supported(&op) &&
+    } else if (settled && check_counts(&op) && read_options(&op) && tensors_are_supported(&op, false) &&
                blocks_are_supported(&op)) {
         make_node(&op, (uint32_t)path->index);
     }
@@ -313,7 +325,7 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
 static void read_word(tflite_reader *r, wire_path *path, const wire_table *table) {
     const char *custom;
     int64_t code = read_code(r, path, table, &custom);
-    if (code >= 0 && !folded(code) &&
+    if (code >= 0 && !folded(code) && !tflite_is_control(code) &&
         !(code == TFLITE_OP_CUSTOM ? tflite_custom_word(r, custom) : tflite_word_of(code))) {
         const char *name = tflite_builtin_name(code);
         path->note = code == TFLITE_OP_CUSTOM ? custom : name ? name : base_printf(r->arena, "%lld", (long long)code);

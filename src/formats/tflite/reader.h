@@ -21,6 +21,40 @@ typedef struct tflite_blocks {
     uint32_t scales, zeros; /* tensors; IR_NONE: all 0 */
 } tflite_blocks;
 
+/* What a VAR_HANDLE names. */
+typedef struct tflite_variable {
+    const char *name;
+    uint32_t state;         /* IR_NONE: nothing has used it yet, and its type is not known */
+    uint32_t graph, tensor; /* the last tensor that stands for the state */
+    bool touched;           /* by an operator that is not CALL_ONCE's */
+} tflite_variable;
+
+/* What a call hands to a sub-graph. */
+typedef struct tflite_argument {
+    uint32_t tensor;   /* of the caller */
+    uint32_t variable; /* that the tensor is the handle of; IR_NONE: none */
+    bool constant;     /* its contents are the sub-graph's constant */
+    ir_tensor known;   /* the tensor */
+} tflite_argument;
+
+/* One reading of a sub-graph: the entry's, or one for each operator that calls it, with what is known of its arguments.
+ * Arguments that are handles or constants are no inputs of the graph that is read. */
+typedef struct tflite_call {
+    const struct tflite_call *outer; /* NULL: the entry */
+    uint32_t subgraph;
+    bool conditional; /* it may not be done at all */
+    bool once;        /* it is done before the first run */
+    size_t count;
+    const tflite_argument *arguments;
+    const bool *drop; /* of each output: it is not wanted; NULL: all are */
+    /* set: */
+    uint32_t graph; /* of the model */
+    size_t output_count;
+    ir_tensor *outputs;        /* all of them, dropped ones too */
+    uint32_t *output_tensor;   /* their numbers in the graph */
+    uint32_t *output_variable; /* IR_NONE: no handle; handles are dropped */
+} tflite_call;
+
 typedef struct tflite_reader {
     base_arena *arena;
     const char *file;
@@ -32,7 +66,14 @@ typedef struct tflite_reader {
     wire_fb fb;
     ir_model *m;
     ir_graph *g;
-    wire_vector buffers, codes;
+    wire_vector buffers, codes, subgraphs;
+    const tflite_call *call; /* the sub-graph that is being read */
+    size_t depth;            /* of calls */
+    uint64_t size;           /* tensors and operators of all calls so far */
+    BASE_VEC(tflite_variable) variables;
+    base_map *variable_of; /* what names it -> index in variables, or (of a variable tensor) in the model's states */
+    bool *initialised;     /* of each sub-graph: CALL_ONCE has done it */
+    const char *signature; /* of formats_options */
     BASE_VEC(tflite_group) groups;
     base_map *group_of;  /* what -> index in groups */
     size_t notes;        /* how often something was noted in them */
@@ -47,6 +88,8 @@ typedef struct tflite_reader {
     bool *derived;     /* its contents were computed here, from shapes */
     bool *is_variable; /* the file says that it keeps its contents */
     uint64_t dense;    /* bytes of sparse tensors that were made dense */
+    bool *is_resource; /* its type is RESOURCE */
+    uint32_t *handle;  /* the variable that it is the handle of; IR_NONE: none */
 } tflite_reader;
 
 #define TFLITE_REMEDY_OPERATOR "burin operators lists those that are"
@@ -66,6 +109,20 @@ const void *tflite_read_sparse(tflite_reader *r, const wire_path *tensor_path, c
 base_bytes tflite_read_buffer(tflite_reader *r, uint64_t index);
 /* Reads description, signatures and metadata; the sub-graphs have been read. */
 void tflite_read_beside(tflite_reader *r, const wire_table *model, const wire_vector *subgraphs);
+/* The sub-graph of the signature that is wanted; a fault: there is none of that name. */
+uint32_t tflite_subgraph_of(tflite_reader *r, const wire_table *model);
+/* ---- tflite.c ---- */
+/* Reads a sub-graph as a graph of its own, for the call; r goes on with the graph that it was at. */
+void tflite_read_subgraph(tflite_reader *r, tflite_call *call);
+
+/* ---- variables.c ---- */
+/* Variable tensors become states. */
+void tflite_make_states(tflite_reader *r);
+/* The tensor of the graph that stands for the variable's state, whose type and shape are those of tensor `like`; IR_NONE:
+ * they are not, and that was noted. */
+uint32_t tflite_state_tensor(tflite_reader *r, const wire_path *path, const wire_table *op, uint32_t variable,
+                             uint32_t like);
+
 /* ---- shapes.c ---- */
 /* Gives the entry sub-graph's inputs the extents that the caller says, notes those that stay open, and refuses those that
  * have none. */

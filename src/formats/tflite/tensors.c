@@ -6,6 +6,7 @@
 #include "formats/tflite/reader.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A tensor and where it stands. */
 typedef struct source {
@@ -70,6 +71,8 @@ static bool read_type(source *s) {
     if (!name) {
         tflite_error(&s->r->fb, s->path, &s->table, TFLITE_Tensor_type, "there is no tensor type %lld",
                      (long long)code);
+    } else if (!strcmp(name, "RESOURCE")) {
+        s->r->is_resource[s->t->source] = true; /* what uses it has to know more */
     } else if (s->t->type == BASE_NONE) {
         tflite_unsupported(s->r, s->path, s->table.at, base_printf(s->r->arena, "tensor type %s", name),
                            "only numbers and bool have a place in C; leave that part of the model to the application");
@@ -261,6 +264,9 @@ void tflite_read_tensors(tflite_reader *r, const wire_path *outer, const wire_ta
     wire_vector tensors = tflite_list(&r->fb, outer, subgraph, TFLITE_SubGraph_tensors);
     r->bad_shape = BASE_NEWS(r->arena, uint64_t, tensors.n + 1);
     r->is_variable = BASE_NEWS(r->arena, bool, tensors.n + 1);
+    r->is_resource = BASE_NEWS(r->arena, bool, tensors.n + 1);
+    r->handle = BASE_NEWS(r->arena, uint32_t, tensors.n + 1);
+    memset(r->handle, 0xff, (tensors.n + 1) * sizeof *r->handle);
     r->tensor_count = tensors.n;
     r->open = BASE_NEWS(r->arena, uint32_t, tensors.n + 1);
     r->unsettled = BASE_NEWS(r->arena, bool, tensors.n + 1);

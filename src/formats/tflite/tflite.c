@@ -1,8 +1,8 @@
 /* tflite.c - the TFLite format: reading a model file into a graph.
  *
- * Takes a file's bytes. Gives the entry sub-graph (number 0) as a verified graph whose constants are borrowed from the
- * bytes. Structural faults end the reading with one line; what is valid but not supported is collected and listed
- * whole. Sub-graphs other than the entry are reached only through operators, and those are refused by name.
+ * Takes a file's bytes. Gives the entry sub-graph (number 0, or the one that a signature names) and those that its
+ * operators call as verified graphs whose constants are borrowed from the bytes. Structural faults end the reading with
+ * one line; what is valid but not supported is collected and listed whole.
  */
 #include "formats/tflite/writer.h"
 
@@ -36,13 +36,14 @@ void tflite_unsupported(tflite_reader *r, const wire_path *path, uint64_t byte, 
 
 /* Operators that have a word but no definition yet. ops_check finds them in a model that is read; in one that is
  * refused for other reasons they are listed with these, so that nobody meets them one after the other. */
-static void note_undefined(tflite_reader *r) {
+static void note_undefined(tflite_reader *r, const ir_graph *g) {
     ops_registry *ops = tflite_definitions(r);
-    const wire_path outer = {.name = "subgraph", .index = 0};
-    for (size_t i = 0; i < r->g->nodes.n; i++) {
-        const ir_node *n = &r->g->nodes.at[i];
-        wire_path path = {.outer = &outer, .name = "operator", .index = n->ids[0], .note = n->source_name};
-        if (!ops_has(ops, n->op)) {
+    const wire_path outer = {.name = "subgraph", .index = g->index};
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        const ir_node *n = &g->nodes.at[i];
+        wire_path path = {.outer = &outer, .name = "operator", .note = n->source_name};
+        path.index = n->id_count ? n->ids[0] : 0;
+        if (ir_control_of(n) == IR_PLAIN && !ops_has(ops, n->op)) {
             tflite_unsupported(r, &path, n->byte, base_printf(r->arena, "operator %s", n->source_name),
                                TFLITE_REMEDY_OPERATOR);
         }
@@ -50,8 +51,8 @@ static void note_undefined(tflite_reader *r) {
 }
 
 static base_status report_unsupported(tflite_reader *r) {
-    if (r->groups.n) {
-        note_undefined(r);
+    for (size_t i = 0; i < r->m->graphs.n && r->groups.n; i++) {
+        note_undefined(r, &r->m->graphs.at[i]);
     }
     base_text rest = {.arena = r->arena};
     for (size_t i = 0; i < r->groups.n; i++) {
@@ -118,34 +119,6 @@ static void settle_empty_constants(tflite_reader *r) {
     }
 }
 
-/* What a variable tensor begins with: its buffer, else zeros; of int8 the zero point, in every byte (both runtimes). */
-static const void *first_contents(tflite_reader *r, const ir_tensor *t) {
-    uint64_t bytes = 0;
-    if (t->data || t->type != BASE_I8 || t->quant.n != 1 || !t->quant.zero[0] || !ir_tensor_bytes(t, &bytes)) {
-        return t->data;
-    }
-    int8_t *data = BASE_NEWS(r->arena, int8_t, (size_t)bytes + 1);
-    memset(data, (int)t->quant.zero[0], (size_t)bytes);
-    return data;
-}
-
-/* Variable tensors are states, but an input of the sub-graph: that is what the caller says before each run. */
-static void make_states(tflite_reader *r) {
-    ir_graph *g = r->g;
-    for (size_t i = 0; i < g->inputs.n; i++) {
-        r->is_variable[g->inputs.at[i]] = false;
-    }
-    for (size_t i = 0; i < g->tensors.n; i++) {
-        ir_tensor *t = &g->tensors.at[i];
-        if (r->is_variable[i] && t->type != BASE_NONE && !r->bad_shape[i]) {
-            t->state = ir_state_add(r->m, t->name, t->type, &t->shape);
-            r->m->states.at[t->state].quant = t->quant;
-            r->m->states.at[t->state].data = first_contents(r, t);
-            t->data = NULL;
-        }
-    }
-}
-
 /* A state that is an output of the sub-graph: its contents at the end are. */
 static void read_states_at_end(tflite_reader *r) {
     ir_graph *g = r->g;
@@ -161,23 +134,81 @@ static void read_states_at_end(tflite_reader *r) {
     }
 }
 
-/* Nothing uses what still has no shape. */
+/* Nothing uses what still has no shape, or is only a handle. */
 static void drop_unfinished(tflite_reader *r) {
     for (size_t i = 0; i < r->tensor_count; i++) {
-        if (r->bad_shape[i]) {
+        if (r->is_resource[i]) {
+            r->g->tensors.at[i].type = BASE_BOOL;
+        }
+        if (r->bad_shape[i] || r->is_resource[i]) {
             r->g->tensors.at[i].shape = (ir_shape){0};
             r->g->tensors.at[i].quant = (ir_quant){0};
         }
     }
 }
 
-static void read_subgraph(tflite_reader *r, const wire_path *path, const wire_table *subgraph) {
-    base_bytes name = tflite_bytes(&r->fb, path, subgraph, TFLITE_SubGraph_name);
-    r->g = ir_graph_add(r->m, name.at ? base_strndup(r->arena, (const char *)name.at, name.size) : "");
-    tflite_read_tensors(r, path, subgraph);
-    if (wire_fb_failed(&r->fb)) {
+/* ---- sub-graphs ---- */
+
+/* What the caller knows of the arguments: their shapes, contents, and what handles they are. */
+static void set_arguments(tflite_reader *r, const wire_path *path, const wire_table *subgraph) {
+    const tflite_call *call = r->call;
+    ir_graph *g = r->g;
+    if (g->inputs.n != call->count) {
+        tflite_error(&r->fb, path, subgraph, TFLITE_SubGraph_inputs, "%zu inputs: its caller gives %zu", g->inputs.n,
+                     call->count);
         return;
     }
+    size_t kept = 0;
+    for (size_t i = 0; i < call->count; i++) {
+        const tflite_argument *a = &call->arguments[i];
+        const uint32_t index = g->inputs.at[i];
+        ir_tensor *t = &g->tensors.at[index];
+        bool is_handle = a->variable != IR_NONE;
+        if (is_handle != r->is_resource[index] || (!is_handle && a->known.type != t->type)) {
+            tflite_error(&r->fb, path, subgraph, TFLITE_SubGraph_inputs,
+                         "[%zu] has another type than what its caller gives", i);
+            return;
+        }
+        if (is_handle) {
+            r->handle[index] = a->variable;
+            continue;
+        }
+        r->open[index] = 0;
+        r->unsettled[index] = false;
+        r->changed[index] = r->bad_shape[index] || !ir_shape_same(&t->shape, &a->known.shape);
+        r->bad_shape[index] = 0;
+        t->shape = a->known.shape;
+        if (a->constant) {
+            t->data = a->known.data;
+            r->derived[index] = true;
+        } else {
+            g->inputs.at[kept++] = index;
+        }
+    }
+    g->inputs.n = kept;
+}
+
+/* Tells the call what the graph gives, and leaves out what is no value or not wanted. */
+static void settle_outputs(tflite_reader *r, tflite_call *call) {
+    ir_graph *g = r->g;
+    size_t kept = 0;
+    call->output_count = g->outputs.n;
+    call->outputs = BASE_NEWS(r->arena, ir_tensor, g->outputs.n + 1);
+    call->output_tensor = BASE_NEWS(r->arena, uint32_t, g->outputs.n + 1);
+    call->output_variable = BASE_NEWS(r->arena, uint32_t, g->outputs.n + 1);
+    for (size_t i = 0; i < call->output_count; i++) {
+        const uint32_t index = g->outputs.at[i];
+        call->outputs[i] = g->tensors.at[index];
+        call->output_tensor[i] = index;
+        call->output_variable[i] = index < r->tensor_count ? r->handle[index] : IR_NONE;
+        if (call->output_variable[i] == IR_NONE && !(call->drop && call->drop[i])) {
+            g->outputs.at[kept++] = index;
+        }
+    }
+    g->outputs.n = kept;
+}
+
+static void read_lists(tflite_reader *r, const wire_path *path, const wire_table *subgraph) {
     static const tflite_field lists[] = {TFLITE_SubGraph_inputs, TFLITE_SubGraph_outputs};
     for (size_t k = 0; k < 2; k++) {
         size_t n;
@@ -186,13 +217,40 @@ static void read_subgraph(tflite_reader *r, const wire_path *path, const wire_ta
             *(k ? BASE_PUSH(r->arena, &r->g->outputs) : BASE_PUSH(r->arena, &r->g->inputs)) = indices[i];
         }
     }
-    if (!wire_fb_failed(&r->fb)) {
+}
+
+/* An entry takes and gives values. */
+static void refuse_resources(tflite_reader *r, const wire_path *path, const wire_table *subgraph) {
+    for (size_t i = 0; i < r->g->inputs.n + r->g->outputs.n; i++) {
+        bool in = i < r->g->inputs.n;
+        uint32_t index = in ? r->g->inputs.at[i] : r->g->outputs.at[i - r->g->inputs.n];
+        if (r->is_resource[index]) {
+            tflite_unsupported(r, path, subgraph->at, "a resource as input or output of the model",
+                               "keep variables inside of the model");
+        }
+    }
+}
+
+static void read_body(tflite_reader *r, const wire_path *path, const wire_table *subgraph, tflite_call *call) {
+    base_bytes name = tflite_bytes(&r->fb, path, subgraph, TFLITE_SubGraph_name);
+    r->g = ir_graph_add(r->m, name.at ? base_strndup(r->arena, (const char *)name.at, name.size) : "");
+    r->g->index = call->subgraph;
+    call->graph = (uint32_t)(r->m->graphs.n - 1);
+    tflite_read_tensors(r, path, subgraph);
+    if (wire_fb_failed(&r->fb)) {
+        return;
+    }
+    read_lists(r, path, subgraph);
+    if (!wire_fb_failed(&r->fb) && call->outer) {
+        set_arguments(r, path, subgraph);
+    } else if (!wire_fb_failed(&r->fb)) {
+        refuse_resources(r, path, subgraph);
         tflite_set_inputs(r, path);
     }
     if (wire_fb_failed(&r->fb)) {
         return;
     }
-    make_states(r);
+    tflite_make_states(r);
     tflite_read_operators(r, path, subgraph);
     for (size_t i = 0; i < r->g->outputs.n && !wire_fb_failed(&r->fb) && !r->groups.n && !r->keep_unsupported; i++) {
         (void)tflite_is_settled(r, path, r->g->outputs.at[i]);
@@ -201,6 +259,54 @@ static void read_subgraph(tflite_reader *r, const wire_path *path, const wire_ta
         drop_unfinished(r);
         read_states_at_end(r);
         settle_empty_constants(r);
+        settle_outputs(r, call);
+    }
+}
+
+void tflite_read_subgraph(tflite_reader *r, tflite_call *call) {
+    enum { MOST_CALLS = 32 };
+    static const uint64_t most_size = (uint64_t)1 << 19;
+    const tflite_reader at = *r;
+    const size_t graph = r->g ? (size_t)(r->g - r->m->graphs.at) : 0;
+    wire_path path = {.name = "subgraph", .index = call->subgraph};
+    wire_table subgraph = wire_fb_table_at(&r->fb, &path, &r->subgraphs, call->subgraph);
+    if (wire_fb_failed(&r->fb)) {
+        return;
+    }
+    for (const tflite_call *c = call->outer; c; c = c->outer) {
+        if (c->subgraph == call->subgraph) {
+            wire_fb_error(&r->fb, &path, subgraph.at, "the sub-graph calls itself: recursion has no bound");
+            return;
+        }
+    }
+    wire_vector tensors = tflite_list(&r->fb, &path, &subgraph, TFLITE_SubGraph_tensors);
+    wire_vector operators = tflite_list(&r->fb, &path, &subgraph, TFLITE_SubGraph_operators);
+    r->size += call->outer ? tensors.n + operators.n + 1 : 0;
+    if (r->depth == MOST_CALLS || r->size > most_size) {
+        wire_fb_error(&r->fb, &path, subgraph.at,
+                      r->depth == MOST_CALLS
+                          ? "sub-graphs call each other more than %llu deep"
+                          : "the sub-graphs, each call for itself, have more than %llu tensors and operators",
+                      r->depth == MOST_CALLS ? (unsigned long long)MOST_CALLS : (unsigned long long)most_size);
+        return;
+    }
+    r->depth++;
+    r->call = call;
+    read_body(r, &path, &subgraph, call);
+    r->depth = at.depth;
+    r->call = at.call;
+    if (at.g) {
+        r->g = &r->m->graphs.at[graph];
+        r->bad_shape = at.bad_shape;
+        r->tensor_count = at.tensor_count;
+        r->open = at.open;
+        r->unsettled = at.unsettled;
+        r->changed = at.changed;
+        r->derived = at.derived;
+        r->blocks = at.blocks;
+        r->is_variable = at.is_variable;
+        r->is_resource = at.is_resource;
+        r->handle = at.handle;
     }
 }
 
@@ -232,18 +338,18 @@ static void read_model(tflite_reader *r) {
     }
     r->codes = tflite_list(&r->fb, NULL, &model, TFLITE_Model_operator_codes);
     r->buffers = tflite_list(&r->fb, NULL, &model, TFLITE_Model_buffers);
-    wire_vector subgraphs = tflite_list(&r->fb, NULL, &model, TFLITE_Model_subgraphs);
-    if (!subgraphs.n) {
+    r->subgraphs = tflite_list(&r->fb, NULL, &model, TFLITE_Model_subgraphs);
+    if (!r->subgraphs.n) {
         tflite_error(&r->fb, NULL, &model, TFLITE_Model_subgraphs, "the model has no sub-graph");
         return;
     }
-    wire_path path = {.name = "subgraph", .index = 0};
-    wire_table subgraph = wire_fb_table_at(&r->fb, &path, &subgraphs, 0);
+    r->initialised = BASE_NEWS(r->arena, bool, r->subgraphs.n);
+    tflite_call entry = {.subgraph = r->signature ? tflite_subgraph_of(r, &model) : 0};
     if (!wire_fb_failed(&r->fb)) {
-        read_subgraph(r, &path, &subgraph);
+        tflite_read_subgraph(r, &entry);
     }
     if (!wire_fb_failed(&r->fb)) {
-        tflite_read_beside(r, &model, &subgraphs);
+        tflite_read_beside(r, &model, &r->subgraphs);
     }
 }
 
@@ -254,9 +360,11 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
         r.keep_unsupported = options->keep_unsupported;
         r.shapes = options->shapes;
         r.ops = options->ops;
+        r.signature = options->signature;
     }
     r.m = ir_model_new(arena, "tflite", r.file);
     r.group_of = base_map_new(arena);
+    r.variable_of = base_map_new(arena);
     *out = NULL;
     wire_fb_open(&r.fb, r.file, bytes, d);
     read_model(&r);

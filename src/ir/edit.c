@@ -1,0 +1,127 @@
+/* edit.c - changes of a model's outline: another entry, other outputs, nothing that no output needs.
+ *
+ * Takes verified models. Gives them verified, too; tensors stay, so that their indices do not move.
+ */
+#include "ir/ir.h"
+
+#include <string.h>
+
+static uint32_t swapped(uint32_t graph, uint32_t with) {
+    return graph == with ? 0 : graph == 0 ? with : graph;
+}
+
+void ir_make_entry(ir_model *m, uint32_t graph) {
+    ir_graph first = m->graphs.at[0];
+    m->graphs.at[0] = m->graphs.at[graph];
+    m->graphs.at[graph] = first;
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        const ir_graph *g = &m->graphs.at[i];
+        for (size_t k = 0; k < g->nodes.n; k++) {
+            ir_node *n = &g->nodes.at[k];
+            for (size_t a = 0; a < n->attr_count; a++) {
+                if (n->attrs[a].kind == IR_GRAPH) {
+                    ir_attr_graph(m, n, n->attrs[a].name, swapped(n->attrs[a].v.graph, graph));
+                }
+            }
+        }
+    }
+    for (size_t i = 0; i < m->signatures.n; i++) {
+        m->signatures.at[i].graph = swapped(m->signatures.at[i].graph, graph);
+    }
+}
+
+static void drop_dead_of(ir_graph *g, base_arena *scratch, const bool *with_state) {
+    bool *needed = BASE_NEWS(scratch, bool, g->tensors.n + 1), *dead = BASE_NEWS(scratch, bool, g->nodes.n + 1);
+    for (size_t k = 0; k < g->outputs.n; k++) {
+        needed[g->outputs.at[k]] = true;
+    }
+    for (size_t k = g->nodes.n; k-- > 0;) {
+        const ir_node *n = &g->nodes.at[k];
+        dead[k] = !ir_reaches_state(n, with_state);
+        for (size_t o = 0; o < n->output_count; o++) {
+            dead[k] = dead[k] && !needed[n->outputs[o]] && g->tensors.at[n->outputs[o]].state == IR_NONE;
+        }
+        for (size_t o = 0; !dead[k] && o < n->input_count; o++) {
+            if (n->inputs[o] != IR_NONE) {
+                needed[n->inputs[o]] = true;
+            }
+        }
+    }
+    size_t kept = 0;
+    for (size_t k = 0; k < g->nodes.n; k++) {
+        if (!dead[k]) {
+            g->nodes.at[kept++] = g->nodes.at[k];
+        }
+    }
+    g->nodes.n = kept;
+}
+
+void ir_drop_dead(ir_model *m) {
+    base_arena *scratch = base_arena_new(base_arena_memory(m->arena));
+    const bool *with_state = ir_graphs_with_state(scratch, m);
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        drop_dead_of(&m->graphs.at[i], scratch, with_state);
+    }
+    base_arena_free(scratch);
+}
+
+/* The ports whose places are kept, by their new places: place[at], IR_NONE: gone. */
+static const ir_port *move_ports(base_arena *arena, const ir_port *ports, size_t *n, const uint32_t *place) {
+    ir_port *list = BASE_NEWS(arena, ir_port, *n + 1);
+    size_t kept = 0;
+    for (size_t i = 0; i < *n; i++) {
+        if (place[ports[i].at] != IR_NONE) {
+            list[kept++] = (ir_port){ports[i].name, place[ports[i].at]};
+        }
+    }
+    *n = kept;
+    return list;
+}
+
+static bool is_read(const ir_graph *g, uint32_t tensor) {
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        for (size_t k = 0; k < g->nodes.at[i].input_count; k++) {
+            if (g->nodes.at[i].inputs[k] == tensor) {
+                return true;
+            }
+        }
+    }
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        if (g->outputs.at[i] == tensor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void ir_cut(ir_model *m, const uint32_t *outputs, size_t n) {
+    ir_graph *g = &m->graphs.at[0];
+    uint32_t *in = BASE_NEWS(m->arena, uint32_t, g->inputs.n + 1),
+             *out = BASE_NEWS(m->arena, uint32_t, g->outputs.n + 1);
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        out[i] = IR_NONE;
+        for (size_t k = 0; k < n && out[i] == IR_NONE; k++) {
+            out[i] = outputs[k] == g->outputs.at[i] ? (uint32_t)k : IR_NONE;
+        }
+    }
+    g->outputs.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        *BASE_PUSH(m->arena, &g->outputs) = outputs[i];
+    }
+    ir_drop_dead(m);
+    size_t kept = 0;
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        in[i] = is_read(g, g->inputs.at[i]) ? (uint32_t)kept : IR_NONE;
+        if (in[i] != IR_NONE) {
+            g->inputs.at[kept++] = g->inputs.at[i];
+        }
+    }
+    g->inputs.n = kept;
+    for (size_t i = 0; i < m->signatures.n; i++) {
+        ir_signature *s = &m->signatures.at[i];
+        if (s->graph == 0) {
+            s->inputs = move_ports(m->arena, s->inputs, &s->input_count, in);
+            s->outputs = move_ports(m->arena, s->outputs, &s->output_count, out);
+        }
+    }
+}

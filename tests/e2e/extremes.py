@@ -70,6 +70,17 @@ for kind in ("i8", "i16", "f32"):
             window(op, kind, x="1,4,4,0", y="1,4,4,0")
             burin("run", "m.ir", "--seed", "1")
 
+# ---- scales along an extent that the kernel does not read them by, though their number fits ----
+for op, w, axis, what in (("conv2d", "2,1,1,2", 3, "filters"), ("depthwise_conv2d", "1,1,2,2", 2, "channels")):
+    model([("i8[1,4,4,2]", "quant {0.5:0}"), ("i8[1,4,4,2]", "quant {0.5:0}"), (f"i8[{w}]", f"quant axis {axis} {{0.5:0, 0.25:0}}")], "%0, %2", "%1",
+          f"{op} (%0, %2, _) -> (%1) {{strides: ints [1, 1], dilations: ints [1, 1], pads: ints [0, 0, 0, 0]}} ids [7]")
+    refused(f"operator[7] {op}: {op}: the filter has scales along another extent than its {what}")
+model([("f32[1,2]", ""), ("f32[1,2]", ""), ("i8[2,2]", "quant axis 1 {0.5:0, 0.25:0}")], "%0, %2", "%1", "fully_connected (%0, %2, _) -> (%1) ids [7]")
+refused("operator[7] fully_connected: fully_connected: the weights have scales along another extent than their rows")
+model([("i16[1,2]", "quant {0.5:0}"), ("i16[1,2]", "quant {0.5:0}"), ("i8[2,2]", "quant axis 0 {0.5:0, 0.25:0}")], "%0, %2", "%1",
+      "batch_matmul (%0, %2) -> (%1) ids [7]")
+refused("operator[7] batch_matmul: batch_matmul: the second matrix has scales along another extent than its columns")
+
 # ---- tensors beyond a module's tables: elements, bytes, extents; made by an operator, and between two ----
 model([("f32[1,1073741825]", ""), ("f32[1,1073741825]", "")], "%0", "%1", "abs (%0) -> (%1)")
 refused('"t0" is too large', "4294967300 bytes", "2^31-1", run=False)

@@ -118,6 +118,8 @@ typedef struct burin_tensor_info {
     uint32_t scale_count; /* 0: not quantised */
     float scale;          /* the first */
     int64_t zero_point;
+    /* bit k: data decides extent k of each run; dim[k], elements and bytes are its bound (of outputs only) */
+    uint32_t open;
 } burin_tensor_info;
 BURIN_API size_t burin_input_count(const burin_model *model);
 BURIN_API size_t burin_output_count(const burin_model *model);
@@ -200,7 +202,7 @@ BURIN_API burin_status burin_generate_runs(burin_context *context, const burin_m
                                            burin_array *inputs);
 /* One inference. provider: "reference" (the evaluator) or "host" (the emitted C, built with the host's compiler).
  * inputs and outputs: one each, in graph order; types and element counts must be the model's. raw: the evaluator
- * without any simplification. */
+ * without any simplification. Of an output whose extents data decides, dim and size are those of the run. */
 BURIN_API burin_status burin_run(burin_context *context, const burin_model *model, const char *provider,
                                  const burin_compile_options *options, bool raw, const burin_array *inputs,
                                  burin_array *outputs);

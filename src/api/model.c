@@ -152,6 +152,9 @@ burin_tensor_info api_tensor_info(const ir_tensor *t) {
     burin_tensor_info info = {
         .name = t->name, .type = base_type_name(t->type), .rank = t->shape.rank, .scale_count = t->quant.n};
     memcpy(info.dim, t->shape.dim, sizeof info.dim);
+    for (uint32_t k = 0; k < t->shape.rank; k++) {
+        info.open |= (uint32_t)(t->shape.symbol[k] != 0) << k;
+    }
     (void)ir_shape_elements(&t->shape, &info.elements);
     (void)ir_tensor_bytes(t, &info.bytes);
     if (t->quant.n > 0) {

@@ -132,6 +132,15 @@ static void make_outputs(burin_context *c, const run_call *call, void **outputs)
     }
 }
 
+/* What data decided. */
+static void set_shape(burin_array *a, const ir_tensor *t, const ir_shape *shape) {
+    ir_tensor actual = *t;
+    uint64_t bytes = 0;
+    actual.shape = *shape;
+    memcpy(a->dim, shape->dim, sizeof a->dim);
+    a->size = ir_tensor_bytes(&actual, &bytes) ? (size_t)bytes : 0;
+}
+
 static base_status run_reference(burin_context *c, const run_call *call, const api_resolved *o,
                                  const void *const *inputs, void **outputs) {
     const ir_graph *g = &call->m->ir->graphs.at[0];
@@ -145,6 +154,10 @@ static base_status run_reference(burin_context *c, const run_call *call, const a
     }
     for (size_t r = 0; status == BASE_OK && r < call->runs; r++) {
         status = ops_session_run(session, scratch, inputs + r * g->inputs.n, outputs + r * g->outputs.n, &c->diags);
+        for (size_t i = 0; status == BASE_OK && i < g->outputs.n; i++) {
+            const ir_shape actual = ops_session_output_shape(session, i);
+            set_shape(&call->outputs[r * g->outputs.n + i], &g->tensors.at[g->outputs.at[i]], &actual);
+        }
     }
     base_arena_free(scratch);
     return status;

@@ -50,6 +50,17 @@ bool cli_same_shape(const burin_array *a, const burin_array *b) {
     }
 }
 
+bool cli_is_within(burin_tensor_info *info, const burin_array *a) {
+    bool within = info->open != 0 && a->rank == info->rank;
+    for (uint32_t k = 0; within && k < a->rank; k++) {
+        within = info->open >> k & 1 ? a->dim[k] <= info->dim[k] : a->dim[k] == info->dim[k];
+    }
+    for (uint32_t k = 0; within && k < a->rank; k++) {
+        info->dim[k] = a->dim[k];
+    }
+    return within;
+}
+
 static int read_npy(cli *c, const char *path, burin_array *want) {
     burin_array file;
     burin_status status = burin_npy_read(c->context, path, &file);
@@ -84,7 +95,22 @@ int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, buri
         return cli_report(c, status);
     }
     if (size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0) {
+        burin_array file;
+        burin_tensor_info actual = *want;
+        if (want->open != 0 && burin_npy_read(c->context, path, &file) == BURIN_OK && cli_is_within(&actual, &file)) {
+            memcpy(a->dim, actual.dim, sizeof a->dim);
+        }
         return read_npy(c, path, a);
+    }
+    /* Of one open extent the number of bytes tells how much it is. */
+    for (uint32_t k = 0; k < want->rank && want->open == 1u << k && want->dim[k] > 0 && size < want->bytes; k++) {
+        const uint64_t row = want->bytes / (uint64_t)want->dim[k];
+        if (row > 0 && size % row == 0) {
+            a->dim[k] = (int64_t)(size / row);
+            a->data = bytes;
+            a->size = size;
+            return 0;
+        }
     }
     if (ends_with(path, ".pb")) {
         return cli_refuse(c, "%s: TensorProto files (.pb) cannot be read; give .npy or raw little-endian bytes",

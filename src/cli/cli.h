@@ -110,6 +110,8 @@ int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, buri
  * `runs`). Fills inputs[0], inputs[stride] ... */
 int cli_read_runs(cli *c, const char *path, const burin_tensor_info *want, size_t runs, size_t stride,
                   burin_array *inputs);
+/* Does a have the extents of info? Where data decides one, it may be less, and info takes that of a. */
+bool cli_is_within(burin_tensor_info *info, const burin_array *a);
 /* The same extents but for those of 1. */
 bool cli_same_shape(const burin_array *a, const burin_array *b);
 /* What --provider and the options that only one provider has say; 2 when they do not fit together. */

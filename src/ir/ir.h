@@ -92,6 +92,7 @@ typedef struct ir_graph {
 typedef struct ir_symbol {
     const char *name;
     int64_t bound;
+    bool computed; /* by the node that gives a tensor with this extent, from data; else the caller of a run says it */
 } ir_symbol;
 
 /* What a signature calls an input or output of its graph: number `at` of them. */
@@ -163,7 +164,9 @@ bool ir_shape_same(const ir_shape *a, const ir_shape *b);
 /* Product of extents (bounds of symbolic ones); false on overflow or above 2^48 elements. */
 bool ir_shape_elements(const ir_shape *s, uint64_t *n);
 bool ir_tensor_bytes(const ir_tensor *t, uint64_t *bytes);
-/* "1x49x10x1", "scalar" for rank 0, symbols by name if m is kept elsewhere as "?" */
+/* Bit k: extent k is a symbol that a node computes; dim[k] is its bound. */
+uint32_t ir_shape_computed(const ir_model *m, const ir_shape *s);
+/* "1x49x10x1", "scalar" for rank 0, of a symbol its bound: "<=16x3" */
 char *ir_shape_print(base_arena *arena, const ir_shape *s);
 
 /* The place of a node or a tensor for messages, in the model's arena: graph[0]/operator[3] CONV_2D, with the byte where

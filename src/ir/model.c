@@ -197,6 +197,15 @@ bool ir_shape_elements(const ir_shape *s, uint64_t *n) {
     return true;
 }
 
+uint32_t ir_shape_computed(const ir_model *m, const ir_shape *s) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < s->rank; i++) {
+        bool computed = s->symbol[i] != 0 && s->symbol[i] <= m->symbols.n && m->symbols.at[s->symbol[i] - 1].computed;
+        mask |= (uint32_t)computed << i;
+    }
+    return mask;
+}
+
 bool ir_tensor_bytes(const ir_tensor *t, uint64_t *bytes) {
     uint64_t elements;
     return ir_shape_elements(&t->shape, &elements) && base_type_bytes(t->type, elements, bytes);
@@ -209,7 +218,7 @@ char *ir_shape_print(base_arena *arena, const ir_shape *s) {
     base_text out = {.arena = arena};
     for (uint32_t i = 0; i < s->rank; i++) {
         if (s->symbol[i]) {
-            base_put(&out, "%s?", i ? "x" : "");
+            base_put(&out, "%s<=%lld", i ? "x" : "", (long long)s->dim[i]);
         } else {
             base_put(&out, "%s%lld", i ? "x" : "", (long long)s->dim[i]);
         }

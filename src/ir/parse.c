@@ -739,7 +739,7 @@ static bool parse_symbol(parser *p) {
     if (!is_new) {
         return fail(p, start, "the symbol is there twice");
     }
-    *BASE_PUSH(p->arena, &p->m->symbols) = (ir_symbol){name, bound};
+    *BASE_PUSH(p->arena, &p->m->symbols) = (ir_symbol){name, bound, accept_word(p, "computed")};
     *number = p->m->symbols.n;
     return true;
 }

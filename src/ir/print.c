@@ -262,7 +262,7 @@ void ir_print(base_text *out, const ir_model *m) {
     for (size_t i = 0; i < m->symbols.n; i++) {
         base_puts(out, "symbol ");
         put_name(out, m->symbols.at[i].name);
-        base_put(out, " %lld\n", (long long)m->symbols.at[i].bound);
+        base_put(out, " %lld%s\n", (long long)m->symbols.at[i].bound, m->symbols.at[i].computed ? " computed" : "");
     }
     for (size_t i = 0; i < m->states.n; i++) {
         put_state(out, m, &m->states.at[i], i);

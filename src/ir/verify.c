@@ -200,6 +200,8 @@ static base_status verify_tensors(const view *v) {
             status = BASE_REFUSED;
         } else if (t->state != IR_NONE && verify_state_of(v, i)) {
             status = BASE_REFUSED;
+        } else if ((t->data || t->state != IR_NONE) && ir_shape_computed(v->m, &t->shape)) {
+            status = tensor_error(v, i, "an extent is computed, and no node gives it: it is a constant or a state");
         }
         v->from[i].kind = t->data ? CONSTANT : t->state != IR_NONE ? STATE : NOWHERE;
     }
@@ -239,6 +241,8 @@ static base_status verify_inputs(const view *v) {
             status = tensor_error(v, t, "it is an input of the graph twice");
         } else if (v->from[t].kind == STATE) {
             status = tensor_error(v, t, "it is an input of the graph and a state");
+        } else if (ir_shape_computed(v->m, &v->g->tensors.at[t].shape)) {
+            status = tensor_error(v, t, "it is an input of the graph, and an extent is computed, which no node gives");
         }
         v->from[t].kind = INPUT;
     }

@@ -50,6 +50,12 @@ bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_grap
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     base_diags ignored = {.arena = scratch};
     lang_program *raw = NULL;
+    for (size_t i = 0; i < n->input_count; i++) {
+        if (n->inputs[i] != IR_NONE && ir_shape_computed(m, &g->tensors.at[n->inputs[i]].shape)) {
+            base_arena_free(scratch);
+            return false;
+        }
+    }
     bool done = ops_has(r, n->op) && ops_instantiate(scratch, r, m, g, n, goal, &raw, &ignored) == BASE_OK &&
                 !reads_unknown(scratch, raw) && evaluate(arena, scratch, g, n, raw, &ignored);
     base_arena_free(scratch);

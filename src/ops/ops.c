@@ -177,22 +177,34 @@ static base_place place_of(base_arena *arena, const ir_model *m, const ir_graph 
     return place;
 }
 
-static lang_argument argument(const ir_graph *g, uint32_t tensor, bool is_output) {
+/* Of extents that data decides the bounds. */
+static ir_shape bounds(const ir_model *m, const ir_shape *s) {
+    ir_shape shape = *s;
+    for (uint32_t k = 0, computed = ir_shape_computed(m, s); k < s->rank; k++) {
+        shape.symbol[k] = computed >> k & 1 ? 0 : shape.symbol[k];
+    }
+    return shape;
+}
+
+static lang_argument argument(const ir_model *m, const ir_graph *g, uint32_t tensor, bool is_output) {
     lang_argument a = {0};
     if (tensor != IR_NONE) {
         const ir_tensor *t = &g->tensors.at[tensor];
-        a = (lang_argument){
-            .present = true, .type = t->type, .shape = t->shape, .quant = t->quant, .shape_known = is_output};
+        a = (lang_argument){.present = true,
+                            .type = t->type,
+                            .shape = bounds(m, &t->shape),
+                            .quant = t->quant,
+                            .shape_known = is_output};
         a.data = is_output ? NULL : t->data;
     }
     return a;
 }
 
-static lang_argument *arguments(base_arena *arena, const ir_graph *g, const uint32_t *tensors, size_t n,
-                                bool are_outputs) {
+static lang_argument *arguments(base_arena *arena, const ir_model *m, const ir_graph *g, const uint32_t *tensors,
+                                size_t n, bool are_outputs) {
     lang_argument *list = BASE_NEWS(arena, lang_argument, n + 1);
     for (size_t i = 0; i < n; i++) {
-        list[i] = argument(g, tensors[i], are_outputs);
+        list[i] = argument(m, g, tensors[i], are_outputs);
     }
     return list;
 }
@@ -225,8 +237,8 @@ static base_status check_limits(base_arena *arena, const lang_program *p, const 
 }
 
 static base_status instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
-                               const ir_node *n, const ops_goal *goal, bool shapes_known, lang_program **out,
-                               base_diags *d) {
+                               const ir_node *n, const ir_shape *shapes, const ops_goal *goal, bool outputs_known,
+                               lang_program **out, base_diags *d) {
     base_place place = place_of(arena, m, g, n);
     if (!ops_has(r, n->op)) {
         return base_error(d, &place, "operator is not supported");
@@ -244,11 +256,15 @@ static base_status instantiate(base_arena *arena, ops_registry *r, const ir_mode
                       .attrs = n->attrs,
                       .attr_count = n->attr_count,
                       .place = &place};
-    lang_argument *outputs = arguments(arena, g, n->outputs, n->output_count, true);
+    lang_argument *outputs = arguments(arena, m, g, n->outputs, n->output_count, true),
+                  *inputs = arguments(arena, m, g, n->inputs, n->input_count, false);
     for (size_t i = 0; i < n->output_count; i++) {
-        outputs[i].shape_known = shapes_known;
+        outputs[i].shape_known = outputs_known;
     }
-    call.inputs = arguments(arena, g, n->inputs, n->input_count, false);
+    for (size_t i = 0; shapes != NULL && i < n->input_count; i++) {
+        inputs[i].shape = n->inputs[i] == IR_NONE ? inputs[i].shape : shapes[n->inputs[i]];
+    }
+    call.inputs = inputs;
     call.outputs = outputs;
     if (goal != NULL) {
         call.goals = goal->names;
@@ -260,15 +276,23 @@ static base_status instantiate(base_arena *arena, ops_registry *r, const ir_mode
 
 base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
                             const ops_goal *goal, lang_program **out, base_diags *d) {
-    return instantiate(arena, r, m, g, n, goal, true, out, d);
+    return instantiate(arena, r, m, g, n, NULL, goal, true, out, d);
+}
+
+base_status ops_instantiate_at(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
+                               const ir_node *n, const ir_shape *shapes, const ops_goal *goal, lang_program **out,
+                               base_diags *d) {
+    return instantiate(arena, r, m, g, n, shapes, goal, false, out, d);
 }
 
 base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
-                              const ir_node *n, const ops_goal *goal, ir_shape *shapes, base_diags *d) {
+                              const ir_node *n, const ops_goal *goal, ir_shape *shapes, uint32_t *dynamic,
+                              base_diags *d) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     lang_program *p;
-    base_status status = instantiate(scratch, r, m, g, n, goal, false, &p, d);
+    base_status status = ops_instantiate_at(scratch, r, m, g, n, NULL, goal, &p, d);
     for (size_t i = 0; status == BASE_OK && i < n->output_count && i < p->outputs.n; i++) {
+        dynamic[i] = 0;
         const lang_tensor *t = &p->tensors.at[p->outputs.at[i]];
         if (t->rank > IR_MAX_RANK) {
             base_place place = place_of(scratch, m, g, n);
@@ -277,6 +301,9 @@ base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model
             break;
         }
         shapes[i] = ir_shape_of(t->rank, t->dim);
+        for (uint32_t k = 0; k < t->rank; k++) {
+            dynamic[i] |= (uint32_t)(t->extent[k] != 0) << k;
+        }
     }
     base_arena_free(scratch);
     return status;

@@ -35,10 +35,16 @@ typedef struct ops_goal {
  * of the graph are known contents. Errors name the operator's place (format's word, index, byte). */
 base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
                             const ops_goal *goal, lang_program **out, base_diags *d);
-/* The shapes that the definition gives the node's outputs, whatever the graph says of them: one for each. An extent that a
- * run decides is its bound. */
+/* The same for other shapes than the graph's: shapes, one for each of its tensors, of which those of the node's inputs count.
+ * What the graph says of the outputs' shapes does not. */
+base_status ops_instantiate_at(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
+                               const ir_node *n, const ir_shape *shapes, const ops_goal *goal, lang_program **out,
+                               base_diags *d);
+/* The shapes that the definition gives the node's outputs, whatever the graph says of them: one for each. An extent that
+ * data decides is its bound, and has its bit set in dynamic[i]. */
 base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
-                              const ir_node *n, const ops_goal *goal, ir_shape *shapes, base_diags *d);
+                              const ir_node *n, const ops_goal *goal, ir_shape *shapes, uint32_t *dynamic,
+                              base_diags *d);
 /* Computes what the node gives if that depends on nothing that a run reads: its outputs then have contents, in arena.
  * false: it does, or the operator has no definition that fits. */
 bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,

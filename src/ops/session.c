@@ -9,8 +9,9 @@
 #include <string.h>
 
 typedef struct compiled_graph {
-    lang_code **codes; /* of each node; NULL: control */
+    lang_code **codes; /* of each node; NULL: control, or instantiated for each run */
     uint64_t *costs;   /* scalar operations of each node */
+    bool computed;     /* it has tensors with computed extents */
     bool needed;       /* the session's graph reaches it */
 } compiled_graph;
 
@@ -18,6 +19,8 @@ struct ops_session {
     base_arena *arena;
     const ir_model *m;
     ops_session_options o;
+    ops_registry *ops;
+    ir_shape *outputs; /* shapes of the outputs in the last run */
     compiled_graph *graphs;
     void **states;
     uint64_t *state_bytes;
@@ -31,6 +34,7 @@ typedef struct call {
     uint32_t graph;
     base_arena *arena;     /* of the values */
     const void **contents; /* of each tensor; NULL: not yet */
+    ir_shape *shapes;      /* of each tensor, as they are; NULL: those of the graph */
     base_diags *d;
 } call;
 
@@ -44,12 +48,36 @@ static uint32_t sub_graph(const ir_node *n, const char *name) {
 
 /* ---- compiling ---- */
 
+/* Does the node read a tensor with computed extents? Then what it computes is known when they are. */
+static bool reads_computed(const ir_model *m, const ir_graph *g, const ir_node *n) {
+    for (size_t i = 0; i < n->input_count; i++) {
+        if (n->inputs[i] != IR_NONE && ir_shape_computed(m, &g->tensors.at[n->inputs[i]].shape)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_computed(const ir_model *m, const ir_graph *g) {
+    for (size_t i = 0; m->symbols.n > 0 && i < g->tensors.n; i++) {
+        if (ir_shape_computed(m, &g->tensors.at[i].shape)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static lang_code *compile_program(const ops_session *s, base_arena *arena, const lang_program *raw, base_diags *d) {
+    return lang_compile(arena, s->o.simplified ? lang_simplify(arena, raw) : raw, LANG_EVAL_EXACT, d);
+}
+
 static base_status compile_graph(ops_session *s, ops_registry *r, uint32_t graph, base_diags *d) {
     const ir_graph *g = &s->m->graphs.at[graph];
     compiled_graph *to = &s->graphs[graph];
     base_status status = BASE_OK;
     to->codes = BASE_NEWS(s->arena, lang_code *, g->nodes.n + 1);
     to->costs = BASE_NEWS(s->arena, uint64_t, g->nodes.n + 1);
+    to->computed = has_computed(s->m, g);
     for (size_t i = 0; i < g->nodes.n; i++) {
         const ir_node *n = &g->nodes.at[i];
         if (ir_control_of(n) != IR_PLAIN) {
@@ -66,10 +94,11 @@ static base_status compile_graph(ops_session *s, ops_registry *r, uint32_t graph
             status = one; /* go on: all operators that are refused are listed at once */
             continue;
         }
-        const lang_program *p = s->o.simplified ? lang_simplify(s->arena, raw) : raw;
-        to->codes[i] = lang_compile(s->arena, p, LANG_EVAL_EXACT, d);
-        to->costs[i] = lang_cost(p);
-        status = to->codes[i] == NULL ? BASE_REFUSED : status;
+        to->costs[i] = lang_cost(raw);
+        if (!reads_computed(s->m, g, n)) {
+            to->codes[i] = compile_program(s, s->arena, raw, d);
+            status = to->codes[i] == NULL ? BASE_REFUSED : status;
+        }
     }
     return status;
 }
@@ -94,7 +123,8 @@ static base_status compile_reached(ops_session *s, ops_registry *r, base_diags *
 base_status ops_session_new(base_arena *arena, ops_registry *r, const ir_model *m, const ops_session_options *o,
                             ops_session **out, base_diags *d) {
     ops_session *s = BASE_NEW(arena, ops_session);
-    *s = (ops_session){.arena = arena, .m = m, .o = *o};
+    *s = (ops_session){.arena = arena, .m = m, .o = *o, .ops = r};
+    s->outputs = BASE_NEWS(arena, ir_shape, m->graphs.at[o->graph].outputs.n + 1);
     s->graphs = BASE_NEWS(arena, compiled_graph, m->graphs.n + 1);
     s->states = BASE_NEWS(arena, void *, m->states.n + 1);
     s->state_bytes = BASE_NEWS(arena, uint64_t, m->states.n + 1);
@@ -127,6 +157,10 @@ void ops_session_reset(ops_session *s) {
 
 const void *ops_session_state(const ops_session *s, uint32_t state) {
     return s->states[state];
+}
+
+ir_shape ops_session_output_shape(const ops_session *s, size_t output) {
+    return s->outputs[output];
 }
 
 bool ops_session_endless(const ops_session *s) {
@@ -176,7 +210,51 @@ static const void **inputs_of(call *c, const ir_node *n, size_t from) {
     return inputs;
 }
 
-static base_status run_plain(call *c, const ir_node *n, const lang_code *code) {
+static base_place place_of(call *c, const ir_node *n) {
+    base_place place = {.file = c->s->m->file};
+    place.path =
+        base_printf(c->arena, "subgraph[%u]/operator[%u] %s", graph_of(c)->index, n->id_count != 0 ? n->ids[0] : 0,
+                    n->source_name != NULL && *n->source_name ? n->source_name : n->op);
+    return place;
+}
+
+/* The node for the shapes that its inputs have now. */
+static base_status compile_now(call *c, const ir_node *n, lang_code **code) {
+    lang_program *raw = NULL;
+    base_status status =
+        ops_instantiate_at(c->arena, c->s->ops, c->s->m, graph_of(c), n, c->shapes, c->s->o.goal, &raw, c->d);
+    for (size_t k = 0; status == BASE_OK && k < n->output_count; k++) {
+        const lang_tensor *t = &raw->tensors.at[raw->outputs.at[k]];
+        const ir_shape *most = &graph_of(c)->tensors.at[n->outputs[k]].shape;
+        bool fits = t->rank == most->rank;
+        for (uint32_t i = 0; fits && i < t->rank; i++) {
+            fits = most->symbol[i] != 0 ? t->dim[i] <= most->dim[i] : t->dim[i] == most->dim[i];
+        }
+        if (!fits) {
+            base_place place = place_of(c, n);
+            return base_error(c->d, &place, "output %zu does not fit its bound for the extents that data gave", k);
+        }
+    }
+    *code = status == BASE_OK ? compile_program(c->s, c->arena, raw, c->d) : NULL;
+    return *code == NULL && status == BASE_OK ? BASE_REFUSED : status;
+}
+
+static void keep_shapes(call *c, const ir_node *n, const lang_result *results) {
+    for (size_t k = 0; k < n->output_count; k++) {
+        ir_shape *s = &c->shapes[n->outputs[k]];
+        for (uint32_t i = 0; i < s->rank; i++) {
+            s->dim[i] = results[k].dim[i];
+        }
+    }
+}
+
+static base_status run_plain(call *c, const ir_node *n, lang_code *code) {
+    if (code == NULL) {
+        base_status compiled = compile_now(c, n, &code);
+        if (compiled != BASE_OK) {
+            return compiled;
+        }
+    }
     const void **inputs = inputs_of(c, n, 0);
     lang_result *results = BASE_NEWS(c->arena, lang_result, n->output_count + 1);
     void **rooms = BASE_NEWS(c->arena, void *, n->output_count + 1);
@@ -192,6 +270,9 @@ static base_status run_plain(call *c, const ir_node *n, const lang_code *code) {
     base_arena_free(inner);
     if (status == BASE_OK) {
         keep_outputs(c, n, rooms);
+    }
+    if (status == BASE_OK && c->shapes != NULL) {
+        keep_shapes(c, n, results);
     }
     return status;
 }
@@ -216,10 +297,7 @@ static base_status count_trip(call *c, const ir_node *n, uint64_t trips) {
         return BASE_OK;
     }
     c->s->endless = true;
-    base_place place = {.file = c->s->m->file};
-    place.path = base_printf(c->s->m->arena, "subgraph[%u]/operator[%u] %s", graph_of(c)->index,
-                             n->id_count != 0 ? n->ids[0] : 0,
-                             n->source_name != NULL && *n->source_name ? n->source_name : n->op);
+    base_place place = place_of(c, n);
     return base_error(c->d, &place, "the loop goes on after %" PRIu64 " rounds%s", own ? each : all,
                       own ? "" : ", those of all loops counted");
 }
@@ -290,6 +368,12 @@ static base_status run_graph(ops_session *s, uint32_t graph, base_arena *scratch
     for (size_t i = 0; i < g->inputs.n; i++) {
         c.contents[g->inputs.at[i]] = inputs[i];
     }
+    if (s->graphs[graph].computed) {
+        c.shapes = BASE_NEWS(arena, ir_shape, g->tensors.n + 1);
+        for (size_t t = 0; t < g->tensors.n; t++) {
+            c.shapes[t] = ir_shape_of(g->tensors.at[t].shape.rank, g->tensors.at[t].shape.dim);
+        }
+    }
     base_status status = BASE_OK;
     for (size_t i = 0; status == BASE_OK && i < g->nodes.n; i++) {
         status = run_node(&c, i);
@@ -301,6 +385,9 @@ static base_status run_graph(ops_session *s, uint32_t graph, base_arena *scratch
             status = base_error(d, NULL, "output %zu is computed by no operator", i);
         } else {
             memcpy(outputs[i], c.contents[t], (size_t)bytes);
+        }
+        if (graph == s->o.graph) {
+            s->outputs[i] = c.shapes != NULL ? c.shapes[t] : g->tensors.at[t].shape;
         }
     }
     base_arena_free(arena);

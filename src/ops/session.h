@@ -28,6 +28,9 @@ base_status ops_session_new(base_arena *arena, ops_registry *r, const ir_model *
  * is an error, after which ops_session_endless is true. */
 base_status ops_session_run(ops_session *s, base_arena *scratch, const void *const *inputs, void *const *outputs,
                             base_diags *d);
+/* The shape that an output of the graph had in the last run: of a tensor with computed extents the actual ones, in which
+ * its elements are dense; the room given for it is for the bounds. */
+ir_shape ops_session_output_shape(const ops_session *s, size_t output);
 bool ops_session_endless(const ops_session *s);
 /* All states to their first contents. */
 void ops_session_reset(ops_session *s);

@@ -265,16 +265,28 @@ static base_status bind_tensors(plan_builder *b, plan_kernel *k, plan_pending *p
 
 /* ---- kernels ---- */
 
+/* Extents that data decides are the evaluator's: what is planned has its extents. */
 static base_status check_extents(plan_builder *b, const ir_node *n, const lang_program *raw) {
+    bool known = true;
     for (size_t i = 0; i < raw->tensors.n; i++) {
         for (uint32_t k = 0; k < raw->tensors.at[i].rank; k++) {
-            if (raw->tensors.at[i].extent[k] != 0) {
-                return base_error(b->d, NULL, "%s: operator %u %s: extents that depend on data cannot be planned",
-                                  b->plan->model->file, n->id_count ? n->ids[0] : 0, n->op);
-            }
+            known = known && raw->tensors.at[i].extent[k] == 0;
         }
     }
-    return BASE_OK;
+    for (size_t i = 0; i < n->input_count; i++) {
+        known = known && (n->inputs[i] == IR_NONE ||
+                          !ir_shape_computed(b->plan->model, &b->graph->tensors.at[n->inputs[i]].shape));
+    }
+    if (known) {
+        return BASE_OK;
+    }
+    base_place place = {.file = b->plan->model->file, .byte = n->byte, .has_byte = n->byte != 0};
+    place.path =
+        base_printf(b->arena, "subgraph[%u]/operator[%u] %s", b->graph->index, n->id_count ? n->ids[0] : 0,
+                    n->source_name != NULL && *n->source_name ? n->source_name : n->op);
+    return base_error(b->d, &place,
+                      "an extent depends on data, and C is emitted for extents that are known: leave it, and what is "
+                      "behind it, to the application (burin run evaluates it)");
 }
 
 base_status plan_add_kernel(plan_builder *b, const ir_node *n) {

@@ -126,7 +126,7 @@ static void shapes(void **state) {
     assert_true(ir_shape_same(&a, &b));
     b.symbol[1] = 1;
     assert_false(ir_shape_same(&a, &b));
-    assert_string_equal(ir_shape_print(f->arena, &b), "2x?");
+    assert_string_equal(ir_shape_print(f->arena, &b), "2x<=3");
     b = shape(1, 2, 0);
     assert_false(ir_shape_same(&a, &b));
 }
@@ -538,11 +538,27 @@ static void printing_is_what_the_document_says(void **state) {
         "}\n");
 }
 
+static void computed_extents_come_from_nodes(void **state) {
+    (void)state;
+    ir_model *m = small();
+    *BASE_PUSH(f->arena, &m->symbols) =
+        (ir_symbol){"n", m->graphs.at[0].tensors.at[0].shape.dim[0], false}; /* the caller of a run says it */
+    m->graphs.at[0].tensors.at[0].shape.symbol[0] = 1;
+    assert_int_equal(ir_verify(m, &f->d), BASE_OK);
+    m->symbols.at[0].computed = true;
+    refuse(m, "graph[0]/tensor[0] \"x\"", "an input of the graph, and an extent is computed");
+    m->graphs.at[0].tensors.at[0].shape.symbol[0] = 0;
+    m->symbols.at[0].bound = m->graphs.at[0].tensors.at[1].shape.dim[0];
+    m->graphs.at[0].tensors.at[1].shape.symbol[0] = 1;
+    refuse(m, NULL, "a constant or a state");
+}
+
 static void printing_what_was_parsed_gives_the_same_bytes(void **state) {
     (void)state;
     ir_model *m = small();
     ir_graph *g = &m->graphs.at[0];
-    *BASE_PUSH(f->arena, &m->symbols) = (ir_symbol){"T", 16};
+    *BASE_PUSH(f->arena, &m->symbols) = (ir_symbol){"T", 16, false};
+    *BASE_PUSH(f->arena, &m->symbols) = (ir_symbol){"n", 5, true};
     /* Every length of base64's last group, and constants of 0 elements. */
     static uint8_t bytes[101];
     for (size_t i = 0; i < sizeof bytes; i++) {
@@ -579,6 +595,9 @@ static void printing_what_was_parsed_gives_the_same_bytes(void **state) {
     assert_int_equal(again->graphs.at[0].tensors.at[8].shape.symbol[0], 1);
     assert_int_equal(again->graphs.at[0].tensors.at[8].shape.dim[0], 16);
     assert_int_equal(again->graphs.at[1].index, 4);
+    assert_false(again->symbols.at[0].computed);
+    assert_true(again->symbols.at[1].computed);
+    assert_int_equal(again->symbols.at[1].bound, 5);
     assert_int_equal(again->states.n, 3);
     assert_int_equal(again->graphs.at[0].tensors.at[8].state, 0);
     assert_int_equal(again->graphs.at[0].tensors.at[0].state, IR_NONE);
@@ -759,6 +778,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(control_that_does_not_fit_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(graphs_that_reach_a_state_keep_their_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(printing_is_what_the_document_says, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(computed_extents_come_from_nodes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(printing_what_was_parsed_gives_the_same_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(scales_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(comments_and_space_mean_nothing, set_up, tear_down),

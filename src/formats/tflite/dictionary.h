@@ -56,6 +56,16 @@ struct tflite_op {
     bool infers;   /* the recorded shapes of its outputs may be wrong: attributes follow from its inputs */
 };
 
+/* ---- operators.c, shapes.c, computed.c ---- */
+/* The operator's node, with attributes by the steps of its row; only inputs that have not become attributes stay. */
+void tflite_make_attributes(tflite_op *op, uint32_t id);
+/* The node's inputs have their shapes: gives them to its outputs, by its definition. Where op->recorded, the shapes that the
+ * file records hold where the definition gives none. */
+void tflite_infer(tflite_op *op);
+/* Symbols for the extents of the outputs (of those shapes) that the definition counts (bit k of dynamic[i]) or that follow
+ * from extents that data decides. false: noted as not supported. */
+bool tflite_follow(tflite_op *op, ir_shape *shapes, const uint32_t *dynamic);
+
 /* ---- writing ---- */
 
 /* A field of the options table that a step has put. */

@@ -190,7 +190,7 @@ static bool blocks_are_supported(tflite_op *op) {
     return true;
 }
 
-static void make_node(tflite_op *op, uint32_t id) {
+void tflite_make_attributes(tflite_op *op, uint32_t id) {
     tflite_reader *r = op->r;
     const size_t notes = r->notes;
     op->node = ir_node_add(r->m, r->g, op->word->word, op->inputs, op->input_count, op->outputs, op->output_count, id);
@@ -209,11 +209,17 @@ static void make_node(tflite_op *op, uint32_t id) {
         recorded_attributes(op);
     }
     drop_inputs(op);
+}
+
+static void make_node(tflite_op *op, uint32_t id) {
+    tflite_reader *r = op->r;
+    const size_t notes = r->notes;
+    tflite_make_attributes(op, id);
     if (wire_fb_failed(&r->fb) || r->notes > notes) {
         return; /* it lacks attributes */
     }
     if (op->infers) {
-        tflite_infer(r, op->path, op->node, op->recorded);
+        tflite_infer(op);
     }
     if (!wire_fb_failed(&r->fb)) {
         tflite_fold(r);
@@ -269,9 +275,19 @@ static void fold_densify(tflite_op *op) {
     to->data = from->data;
 }
 
-/* What is computed here has no word: its output is a constant. */
+/* What is computed here is no operator of the graph: its output is a constant. */
 static void (*folded(int64_t code))(tflite_op *) {
     return code == TFLITE_OP_SHAPE ? fold_shape : code == TFLITE_OP_DENSIFY ? fold_densify : NULL;
+}
+
+/* Do its inputs have extents that data decides? Then nothing that it says of them is constant. */
+static bool counts_extents(const tflite_op *op) {
+    for (size_t i = 0; i < op->input_count; i++) {
+        if (op->inputs[i] != IR_NONE && ir_shape_computed(op->r->m, &op->r->g->tensors.at[op->inputs[i]].shape)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void read_operator(tflite_reader *r, wire_path *path, const wire_table *table) {
@@ -303,7 +319,7 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
         if (tensors_are_supported(&op, true) && blocks_are_supported(&op)) {
             tflite_read_control(&op, code);
         }
-    } else if (settled && folded(code)) {
+    } else if (settled && folded(code) && !counts_extents(&op)) {
         if (tensors_are_supported(&op, false)) {
             folded(code)(&op);
         }

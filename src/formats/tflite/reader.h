@@ -130,9 +130,6 @@ void tflite_set_inputs(tflite_reader *r, const wire_path *path);
 /* Must the shapes of the operator's outputs be inferred, since what the file records is not theirs? */
 bool tflite_is_open(const tflite_reader *r, const uint32_t *inputs, size_t input_count, const uint32_t *outputs,
                     size_t output_count);
-/* The node's inputs have their shapes: gives them to its outputs, by its definition. recorded: of the shapes that the file
- * records none is known to be wrong, so that they hold where the definition gives none. */
-void tflite_infer(tflite_reader *r, const wire_path *path, const ir_node *node, bool recorded);
 /* An operator's outputs become constants, and its node vanishes, where they are integers that follow from shapes. */
 void tflite_fold(tflite_reader *r);
 /* The operators' definitions: the caller's, or Burin's. */

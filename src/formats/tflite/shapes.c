@@ -4,7 +4,7 @@
  * integers that follow from shapes, so that chains from SHAPE to RESHAPE end in constants. What the file records for such
  * a tensor is one possible shape, and not used. Knows no operator.
  */
-#include "formats/tflite/reader.h"
+#include "formats/tflite/dictionary.h"
 
 #include <string.h>
 
@@ -111,18 +111,22 @@ ops_registry *tflite_definitions(tflite_reader *r) {
     return r->ops;
 }
 
-void tflite_infer(tflite_reader *r, const wire_path *path, const ir_node *node, bool recorded) {
+void tflite_infer(tflite_op *op) {
+    tflite_reader *r = op->r;
+    const ir_node *node = op->node;
+    const bool recorded = op->recorded;
+    uint32_t *dynamic = BASE_NEWS(r->arena, uint32_t, node->output_count + 1);
     ir_shape *shapes = BASE_NEWS(r->arena, ir_shape, node->output_count + 1);
     base_diags ignored = {.arena = r->arena};
     if (!ops_has(tflite_definitions(r), node->op)) {
         if (!recorded) {
-            tflite_unsupported(r, path, node->byte, base_printf(r->arena, "operator %s", node->source_name),
+            tflite_unsupported(r, op->path, node->byte, base_printf(r->arena, "operator %s", node->source_name),
                                TFLITE_REMEDY_OPERATOR);
         }
         return;
     }
     base_status status =
-        ops_output_shapes(r->arena, r->ops, r->m, r->g, node, NULL, shapes, recorded ? &ignored : r->d);
+        ops_output_shapes(r->arena, r->ops, r->m, r->g, node, NULL, shapes, dynamic, recorded ? &ignored : r->d);
     if (status != BASE_OK && recorded) {
         return; /* whatever takes the operator will say why not */
     }
@@ -135,6 +139,10 @@ void tflite_infer(tflite_reader *r, const wire_path *path, const ir_node *node, 
         r->fb.failed = true;
         return;
     }
+    if (!tflite_follow(op, shapes, dynamic)) {
+        return;
+    }
+    node = op->node; /* the list of nodes may have moved */
     for (size_t i = 0; i < node->output_count; i++) {
         const ir_tensor *t = &r->g->tensors.at[node->outputs[i]];
         if (t->data == NULL && t->state == IR_NONE) {

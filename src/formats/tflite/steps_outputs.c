@@ -149,6 +149,20 @@ static void put_type_in(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_type_in = {"TYPE_IN", NULL, put_type_in};
 
+/* ---- COUNTED ---- */
+
+static void make_counted(tflite_op *op, const tflite_step *step) {
+    (void)step;
+    op->infers = true;
+}
+
+static void put_counted(tflite_out *out, const tflite_step *step) {
+    (void)out;
+    (void)step;
+}
+
+const tflite_step_kind tflite_step_counted = {"COUNTED", make_counted, put_counted};
+
 /* ---- ONES_IN, ONES_OUT ---- */
 
 /* The axes of `longer`, all of extent 1, without which it is `shorter`; false: it never is. */

@@ -1,0 +1,88 @@
+# ctest: name=e2e.counted, timeout=600
+"""Extents that data decides: WHERE and UNIQUE, and what is behind them, at every count; bounds; what has no meaning there, refused."""
+import json
+import os
+import pathlib
+import struct
+import tempfile
+
+import made
+from made import Table
+from support import burin
+
+os.chdir(tempfile.mkdtemp())
+
+
+def model(name, tensors, operators, inputs, outputs):
+    pathlib.Path(f"{name}.tflite").write_bytes(made.tflite(tensors, [(*op, None, None)[:5] for op in operators], inputs, outputs))
+
+
+def run(name, data, *options):
+    """[(type, shape, values)] of the outputs."""
+    pathlib.Path("in.bin").write_bytes(data)
+    os.system("rm -rf out")
+    burin("run", f"{name}.tflite", "--input", "in.bin", "--output-dir", "out", *options)
+    found = []
+    for p in sorted(pathlib.Path("out").iterdir()):
+        kind, shape, raw = made.read_npy(p.read_bytes())
+        form = {"<i8": "q", "<i4": "i", "<f4": "f"}[kind]
+        found.append((kind, shape, list(struct.unpack(f"<{len(raw) // struct.calcsize(form)}{form}", raw))))
+    return found
+
+
+# the places of what holds; a row for each: numbers of a table, their sum, one row more, and how many there are
+TABLE = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0]
+model("places", [("mask", "bool", [6], {}), ("places", "i64", [1, 1], {"signature": [-1, 1]}), ("narrow", "i32", [6, 1], {}),
+                 ("table", "f32", [6], {"data": TABLE}), ("taken", "f32", [6, 1], {}), ("0", "i32", [1], {"data": [0]}),
+                 ("sum", "f32", [1], {}), ("last", "i32", [1, 1], {"data": [99]}), ("more", "i32", [7, 1], {}), ("how many", "i32", [2], {})],
+      [("WHERE", [0], [1]), ("CAST", [1], [2]), ("GATHER", [3, 2], [4], Table(_0=("i", 0))), ("SUM", [4, 5], [6], Table(_0=("B", 0))),
+       ("CONCATENATION", [2, 7], [8], Table(_0=("i", 0))), ("SHAPE", [1], [9])], [0], [1, 4, 6, 8, 9])
+for mask in ([1, 0, 0, 1, 1, 0], [0] * 6, [1] * 6, [0, 0, 0, 0, 0, 1]):
+    at = [k for k, m in enumerate(mask) if m]
+    want = [("<i8", (len(at), 1), at), ("<f4", (len(at), 1), [TABLE[k] for k in at]), ("<f4", (1,), [sum(TABLE[k] for k in at)]),
+            ("<i4", (len(at) + 1, 1), [*at, 99]), ("<i4", (2,), [len(at), 1])]
+    assert run("places", bytes(mask)) == want and run("places", bytes(mask), "--raw") == want, (mask, want)
+lines = burin("inspect", "places.tflite").stdout.splitlines()
+assert [line.split()[3] for line in lines if line.startswith("output ")] == ["<=6x1", "<=6x1", "1", "<=7x1", "2"], lines
+
+# golden data of fewer rows than the bound, as .npy and as bytes
+golden = pathlib.Path("golden")
+golden.mkdir()
+(golden / "input_0.bin").write_bytes(bytes([1, 0, 0, 1, 0, 0]))
+(golden / "output_0.npy").write_bytes(made.npy("<i8", [2, 1], struct.pack("<2q", 0, 3)))
+(golden / "output_1.bin").write_bytes(struct.pack("<2f", 10, 40))
+(golden / "output_2.bin").write_bytes(struct.pack("<f", 50))
+(golden / "output_3.bin").write_bytes(struct.pack("<3i", 0, 3, 99))
+(golden / "output_4.bin").write_bytes(struct.pack("<2i", 2, 1))
+(golden / "io.txt").write_text("input 0 BOOL [6]\noutput 0 INT64 [2,1]\noutput 1 FLOAT32 [2,1]\noutput 2 FLOAT32 [1]\noutput 3 INT32 [3,1]\n"
+                               "output 4 INT32 [2]\n")
+burin("verify", "places.tflite", golden)
+(golden / "output_1.bin").write_bytes(struct.pack("<f", 10))
+(golden / "io.txt").unlink()
+assert "output 1: 8 bytes, not 4" in burin("verify", "places.tflite", golden, status=3).stderr
+
+# UNIQUE: the different elements, and of each which it is
+model("unique", [("x", "i32", [7], {}), ("different", "i32", [7], {}), ("which", "i32", [7], {})],
+      [("UNIQUE", [0], [1, 2], Table(_0=("b", 2)))], [0], [1, 2])
+X = [5, -1, 5, 7, -1, 5, 0]
+assert run("unique", struct.pack("<7i", *X)) == [("<i4", (4,), [5, -1, 7, 0]), ("<i4", (7,), [0, 1, 0, 2, 1, 0, 3])]
+
+# the graph as text keeps it
+text = burin("compile", "places.tflite", "-o", "places.ir") and pathlib.Path("places.ir").read_text()
+assert 'symbol "count0" 6 computed' in text and text.count("computed") == 2, text
+pathlib.Path("in.bin").write_bytes(bytes([1, 0, 0, 1, 0, 0]))
+a, b = (json.loads(burin("run", name, "--input", "in.bin", "--json").stdout)["outputs"] for name in ("places.tflite", "places.ir"))
+assert a == b and a[0]["shape"] == [2, 1]
+
+# C has room for what is known; attributes that would follow from the count have no meaning
+for name in ("places", "unique"):
+    message = burin("compile", f"{name}.tflite", "-o", "c", status=1).stderr
+    assert "operator[0]" in message and "an extent depends on data" in message and not os.path.exists("c"), message
+model("flat", [("mask", "bool", [2, 3], {}), ("places", "i64", [6, 2], {}), ("shape", "i32", [1], {"data": [-1]}), ("flat", "i64", [12], {})],
+      [("WHERE", [0], [1]), ("RESHAPE", [1, 2], [3])], [0], [3])
+message = burin("run", "flat.tflite", "--seed", "1", status=1).stderr
+assert "operator[1] RESHAPE" in message and "behind an extent that data decides" in message, message
+model("tail", [("mask", "bool", [5], {}), ("places", "i64", [5, 1], {}), ("-1", "i32", [1], {"data": [-1]}), ("0", "i32", [1], {"data": [0]}),
+               ("1", "i32", [1], {"data": [1]}), ("last", "i64", [1, 1], {})],
+      [("WHERE", [0], [1]), ("STRIDED_SLICE", [1, 2, 3, 4], [5], Table(_1=("i", 1)))], [0], [5])
+assert "operator[1] STRIDED_SLICE" in burin("run", "tail.tflite", "--seed", "1", status=1).stderr

@@ -103,6 +103,20 @@ uint32_t lang_reads_of(const lang_program *p, const lang_stage *s, uint32_t tens
 /* Every read of tensor t by stage s is at exactly the point being written (same variables, same order): in place is
  * legal. */
 bool lang_reads_at_point(const lang_program *p, const lang_stage *s, uint32_t tensor);
+/* ---- views: stages that only move bytes ---- */
+/* Elements to .. to + count of the stage's output, in row-major order, are elements from .. from + count of the tensor,
+ * which has the same type. */
+typedef struct lang_piece {
+    uint32_t tensor;
+    int64_t from, to, count;
+} lang_piece;
+/* The whole output of stage s as such pieces, in order. false: it is more, or there are more of them than there is room
+ * for. */
+bool lang_pieces(const lang_program *p, const lang_stage *s, lang_piece *out, size_t *n /* in: room, out: count */);
+/* The program copies all elements of one input, whose contents are not known, in their order to its one output: *input is
+ * set. */
+bool lang_is_copy(const lang_program *p, uint32_t *input);
+
 /* Multiply-accumulates of the program: elements x domain of every sum of products. */
 uint64_t lang_macs(const lang_program *p);
 

@@ -13,22 +13,6 @@ const passes_pass passes_list[] = {
 };
 const size_t passes_count = sizeof passes_list / sizeof passes_list[0];
 
-uint32_t *passes_count_uses(base_arena *scratch, const ir_graph *g) {
-    uint32_t *uses = BASE_NEWS(scratch, uint32_t, g->tensors.n + 1);
-    for (size_t i = 0; i < g->nodes.n; i++) {
-        const ir_node *n = &g->nodes.at[i];
-        for (size_t k = 0; k < n->input_count; k++) {
-            if (n->inputs[k] != IR_NONE) {
-                uses[n->inputs[k]]++;
-            }
-        }
-    }
-    for (size_t i = 0; i < g->outputs.n; i++) {
-        uses[g->outputs.at[i]]++;
-    }
-    return uses;
-}
-
 void passes_drop(ir_graph *g, const bool *gone) {
     size_t kept = 0;
     for (size_t i = 0; i < g->nodes.n; i++) {
@@ -51,21 +35,29 @@ bool passes_same_quant(const ir_quant *a, const ir_quant *b) {
     return true;
 }
 
+bool passes_same_values(const ir_tensor *a, const ir_tensor *b) {
+    return a->state == IR_NONE && b->state == IR_NONE && a->type == b->type && ir_shape_same(&a->shape, &b->shape) &&
+           passes_same_quant(&a->quant, &b->quant);
+}
+
 static base_status check_name(const passes_context *c, base_diags *d) {
     const char *names[sizeof passes_list / sizeof passes_list[0] + 1];
+    base_text all = {.arena = c->arena};
     if (c->dump_after == NULL || strcmp(c->dump_after, "all") == 0) {
         return BASE_OK;
     }
     for (size_t i = 0; i < passes_count; i++) {
         names[i] = passes_list[i].name;
+        base_put(&all, "%s, ", names[i]);
         if (strcmp(c->dump_after, names[i]) == 0) {
             return BASE_OK;
         }
     }
     names[passes_count] = "all";
     const char *near = base_nearest(c->dump_after, names, passes_count + 1);
-    base_error(d, NULL, "no pass is called \"%s\"; %s%s", c->dump_after,
-               near != NULL ? "the nearest is " : "the passes are fold, fuse, dead and all", near != NULL ? near : "");
+    base_error(d, NULL, "no pass is called \"%s\"; %s%s%s", c->dump_after,
+               near != NULL ? "the nearest is " : "the passes are ", near != NULL ? near : all.at,
+               near != NULL ? "" : "and all");
     return BASE_USAGE;
 }
 

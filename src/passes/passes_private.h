@@ -8,10 +8,61 @@
 #include "passes/passes.def"
 #undef PASS
 
-/* uses[t]: how many nodes read tensor t, plus one if it is an output of the graph. In scratch. */
-uint32_t *passes_count_uses(base_arena *scratch, const ir_graph *g);
 /* Drops the nodes with gone[i] set, keeping the order. */
 void passes_drop(ir_graph *g, const bool *gone);
 bool passes_same_quant(const ir_quant *a, const ir_quant *b);
+/* One type, shape and quantisation, and no state: a state is read when its operator's turn comes, not when its contents
+ * were made. */
+bool passes_same_values(const ir_tensor *a, const ir_tensor *b);
+
+/* ---- edit.c: a graph while a pass changes it ---- */
+typedef struct passes_edit {
+    passes_context *c;
+    ir_model *m;
+    ir_graph *g;
+    base_arena *scratch;
+    size_t tensors;     /* that there were at first: those the lists below are for */
+    uint32_t *uses;     /* of each tensor: nodes that read it, plus one for each time it is an output of the graph */
+    uint32_t *producer; /* of each tensor: node, or IR_NONE */
+    uint32_t *same;     /* of each tensor: the tensor that stands for it from now on, itself at first */
+    bool *is_output;    /* of each tensor: an output of the graph */
+    bool *gone;         /* of each node */
+} passes_edit;
+/* Nodes may be changed in their order; nodes and tensors may be added behind the others. */
+passes_edit passes_edit_begin(passes_context *c, ir_model *m, ir_graph *g);
+/* Every node reads what stands for its inputs, and the nodes that are gone are dropped. */
+void passes_edit_end(passes_edit *e);
+/* Tensor t, or what stands for it. */
+uint32_t passes_now(const passes_edit *e, uint32_t t);
+/* The node, not gone, that makes input number k of the node; NULL: none. */
+ir_node *passes_producer(const passes_edit *e, const ir_node *n, size_t k);
+/* Only one node reads tensor t, and nothing else needs it. */
+bool passes_single(const passes_edit *e, uint32_t t);
+/* Contents of input number k of node n, where it is a constant; else NULL. */
+const ir_tensor *passes_constant(const passes_edit *e, const ir_node *n, size_t k);
+/* The one-input node i goes: its output has the same values as `from`. false: it has to stay, since both are seen from
+ * outside. */
+bool passes_vanish(passes_edit *e, size_t i, uint32_t from);
+/* Node `into`, which comes before i and whose output 0 only i reads, makes output 0 of i itself, and i goes. */
+void passes_absorb(passes_edit *e, ir_node *into, size_t i);
+/* The ids of both, first those of `first`, become those of n. */
+void passes_join_ids(passes_context *c, ir_node *n, const ir_node *first, const ir_node *second);
+/* Input k of node n becomes tensor t. */
+void passes_rewire(passes_edit *e, ir_node *n, size_t k, uint32_t t);
+/* The node takes this one attribute list and this word; attributes are given by ir_attr_... afterwards. */
+void passes_become(passes_context *c, ir_node *n, const char *op, const uint32_t *inputs, size_t input_count);
+
+/* ---- bounds.c: operators that only keep values between two bounds ---- */
+typedef struct passes_bounds {
+    double low, high; /* of quantised values: integers of the type */
+} passes_bounds;
+/* What an activation does to values of that tensor's type and quantisation. false: no such word. */
+bool passes_activation_bounds(const char *act, const ir_tensor *t, passes_bounds *out);
+/* What the node does to its input number *input: relu and its like, minimum and maximum with a constant. false: more. */
+bool passes_node_bounds(const passes_edit *e, const ir_node *n, passes_bounds *out, size_t *input);
+/* First a, then b. */
+passes_bounds passes_both_bounds(passes_bounds a, passes_bounds b);
+/* The activation of these bounds among words (of words[n]), NULL: none. */
+const char *passes_activation_of(passes_bounds b, const ir_tensor *t, const char *const *words, size_t n);
 
 #endif

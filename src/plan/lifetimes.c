@@ -187,7 +187,7 @@ static void find_aliases(lives *l) {
     for (uint32_t i = 0; i < p->kernels.n; i++) {
         plan_kernel *k = &p->kernels.at[i];
         uint32_t input = 0;
-        if (!plan_is_alias(k->program, &input)) {
+        if (!lang_is_copy(k->program, &input)) {
             continue;
         }
         uint32_t from = k->tensor[k->program->inputs.at[input]], to = k->tensor[k->program->outputs.at[0]];
@@ -269,7 +269,7 @@ static void find_joins(lives *l) {
     for (uint32_t i = 0; i < p->kernels.n; i++) {
         plan_kernel *k = &p->kernels.at[i];
         uint32_t input = 0;
-        if (!plan_is_alias(k->program, &input) || k->schedules[0].form == PLAN_ALIAS) {
+        if (!lang_is_copy(k->program, &input) || k->schedules[0].form == PLAN_ALIAS) {
             continue;
         }
         uint32_t from = k->tensor[k->program->inputs.at[input]], to = k->tensor[k->program->outputs.at[0]];

@@ -9,10 +9,6 @@ void plan_schedule_kernel(base_arena *arena, plan_kernel *k, const plan_options 
 const char *plan_form_name(plan_form f);
 const char *plan_role_name(plan_role r);
 
-/* True if the one stage of p copies its only input's elements in row-major order without change of type (reshape):
- * *input is set. */
-bool plan_is_alias(const lang_program *p, uint32_t *input);
-
 /* May the output of a kernel overwrite the input, while it runs? tensors of the kernel's program. */
 bool plan_in_place(const plan_kernel *k, uint32_t input, uint32_t output);
 

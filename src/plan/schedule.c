@@ -16,39 +16,6 @@ const char *plan_role_name(plan_role r) {
     return role_names[r];
 }
 
-bool plan_is_alias(const lang_program *p, uint32_t *input) {
-    if (p->stages.n != 1 || p->outputs.n != 1 || p->stages.at[0].rec >= 0) {
-        return false;
-    }
-    const lang_stage *s = &p->stages.at[0];
-    const lang_node *body = lang_at(p, s->body);
-    if (body->kind != LANG_READ || body->has_fill) {
-        return false;
-    }
-    const lang_tensor *from = &p->tensors.at[body->index], *to = &p->tensors.at[s->tensor];
-    uint64_t from_elements = 1, to_elements = 1;
-    for (uint32_t k = 0; k < from->rank; k++) {
-        from_elements *= (uint64_t)from->dim[k];
-    }
-    for (uint32_t k = 0; k < to->rank; k++) {
-        to_elements *= (uint64_t)to->dim[k];
-    }
-    lang_affine a;
-    if (from->kind != LANG_INPUT || from->data != NULL || from->type != to->type || from_elements != to_elements ||
-        !lang_affine_read(p, s->body, &a) || a.constant != 0) {
-        return false;
-    }
-    int64_t stride = 1;
-    for (uint32_t k = to->rank; k-- > 0;) {
-        if (to->dim[k] != 1 && a.coefficient[k] != stride) {
-            return false;
-        }
-        stride *= to->dim[k];
-    }
-    *input = from->input;
-    return true;
-}
-
 static int64_t extent_of(const lang_stage *s, uint32_t var) {
     return s->vars[var].bound;
 }

@@ -1,0 +1,980 @@
+/* test_passes.c - each pass on small graphs: what becomes of them, and that they compute the same.
+ *
+ * Expected: the operators that are left, by hand; the values, by the evaluator on the graph as it was.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rewritten.h"
+
+static base_guard guard;
+
+static void what_moves_nothing_vanishes(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[2,3] \"t\" quant {0.5:1}\n"
+                                       "tensor %1 i8[2,3] \"t\" quant {0.5:1}\n"
+                                       "tensor %2 i8[2,3] \"t\" quant {0.5:1}\n"
+                                       "tensor %3 i8[2,3] \"t\" quant {0.5:1}\n"
+                                       "tensor %4 i8[2,3] \"t\" quant {0.5:1}\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node slice (%0) -> (%1) {begin: ints [0,0], extents: ints [2,3]} ids [0]\n"
+                                       "node concatenation (%1) -> (%2) {axis: int 1, act: text \"none\"} ids [1]\n"
+                                       "node pad (%2) -> (%3) {pads: ints [0,0,0,0]} ids [2]\n"
+                                       "node relu (%3) -> (%4) ids [3]\n"
+                                       "}\n",
+                                  "moves", 0),
+                        "relu");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2,3] \"t\"\n"
+                                       "tensor %1 f32[2,3] \"t\"\n"
+                                       "tensor %2 f32[2,3] \"t\"\n"
+                                       "tensor %3 f32[2,3] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node relu (%0) -> (%1) ids [0]\n"
+                                       "node cast (%1) -> (%2) ids [1]\n"
+                                       "node transpose (%2) -> (%3) {perm: ints [0,1]} ids [2]\n"
+                                       "}\n",
+                                  "moves", 0),
+                        "relu");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i32[2,3] \"t\"\n"
+                                       "tensor %1 f32[2,3] \"t\"\n"
+                                       "tensor %2 f32[2,3] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node cast (%0) -> (%1) ids [0]\n"
+                                       "node relu (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "moves", 0),
+                        "cast relu");
+}
+
+static void a_graph_that_only_hands_on_keeps_one_copy(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2] \"t\"\n"
+                                       "tensor %1 f32[2] \"t\"\n"
+                                       "tensor %2 f32[2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node identity (%0) -> (%1) ids [0]\n"
+                                       "node identity (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "moves", 0),
+                        "reshape");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2] \"t\"\n"
+                                       "tensor %1 f32[2] \"t\"\n"
+                                       "tensor %2 f32[2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%1, %2)\n"
+                                       "node relu (%0) -> (%1) ids [0]\n"
+                                       "node identity (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "moves", 0),
+                        "relu reshape");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2] \"t\"\n"
+                                       "tensor %1 f32[2] \"t\"\n"
+                                       "tensor %2 f32[2] \"t\"\n"
+                                       "tensor %3 f32[2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2, %3)\n"
+                                       "node relu (%0) -> (%1) ids [0]\n"
+                                       "node identity (%1) -> (%2) ids [1]\n"
+                                       "node neg (%1) -> (%3) ids [2]\n"
+                                       "}\n",
+                                  "moves", 0),
+                        "relu neg");
+}
+
+static void other_quantisation_is_kept(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[2] \"t\" quant {0.5:1}\n"
+                                       "tensor %1 i8[2] \"t\" quant {0.25:1}\n"
+                                       "tensor %2 i8[2] \"t\" quant {0.25:1}\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node identity (%0) -> (%1) ids [0]\n"
+                                       "node relu (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "moves", 0),
+                        "identity relu");
+}
+
+static void moves_of_extents_of_one_are_reshapes_and_reshapes_join(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[1,2,1,3] \"t\"\n"
+                                       "tensor %1 f32[2,1,3,1] \"t\"\n"
+                                       "tensor %2 f32[6] \"t\"\n"
+                                       "tensor %3 f32[3,2] \"t\"\n"
+                                       "tensor %4 f32[3,2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node transpose (%0) -> (%1) {perm: ints [1,0,3,2]} ids [0]\n"
+                                       "node reshape (%1) -> (%2) {shape: ints [6]} ids [1]\n"
+                                       "node reshape (%2) -> (%3) {shape: ints [3,2]} ids [2]\n"
+                                       "node relu (%3) -> (%4) ids [3]\n"
+                                       "}\n",
+                                  "moves", 0),
+                        "reshape relu");
+    assert_non_null(strstr(rewritten_text(), "node reshape (%0) -> (%3) {shape: ints [3, 2]} ids [0, 1, 2]"));
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2,3] \"t\"\n"
+                                       "tensor %1 f32[6] \"t\"\n"
+                                       "tensor %2 f32[2,3] \"t\"\n"
+                                       "tensor %3 f32[2,3] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node reshape (%0) -> (%1) {shape: ints [6]} ids [0]\n"
+                                       "node reshape (%1) -> (%2) {shape: ints [2,3]} ids [1]\n"
+                                       "node relu (%2) -> (%3) ids [2]\n"
+                                       "}\n",
+                                  "moves", 0),
+                        "relu");
+}
+
+static void transposes_join(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[2,3,4] \"t\"\n"
+                                       "tensor %1 i8[4,2,3] \"t\"\n"
+                                       "tensor %2 i8[3,4,2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node transpose (%0) -> (%1) {perm: ints [2,0,1]} ids [0]\n"
+                                       "node transpose (%1) -> (%2) {perm: ints [2,0,1]} ids [1]\n"
+                                       "}\n",
+                                  "moves", 0),
+                        "transpose");
+    assert_non_null(strstr(rewritten_text(), "{perm: ints [1, 2, 0]} ids [0, 1]"));
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2,3,4] \"t\"\n"
+                                       "tensor %1 f32[4,2,3] \"t\"\n"
+                                       "tensor %2 f32[2,3,4] \"t\"\n"
+                                       "tensor %3 f32[2,3,4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node transpose (%0) -> (%1) {perm: ints [2,0,1]} ids [0]\n"
+                                       "node transpose (%1) -> (%2) {perm: ints [1,2,0]} ids [1]\n"
+                                       "node relu (%2) -> (%3) ids [2]\n"
+                                       "}\n",
+                                  "moves", 0),
+                        "relu");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[2,3,4] \"t\"\n"
+                                       "tensor %1 i8[4,2,3] \"t\"\n"
+                                       "tensor %2 i8[2,3,4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%1, %2)\n"
+                                       "node transpose (%0) -> (%1) {perm: ints [2,0,1]} ids [0]\n"
+                                       "node transpose (%1) -> (%2) {perm: ints [1,2,0]} ids [1]\n"
+                                       "}\n",
+                                  "moves", 0),
+                        "transpose reshape");
+}
+
+static void states_are_read_when_their_turn_comes(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "state @0 f32[2] \"s\"\n"
+                                       "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2] \"t\"\n"
+                                       "tensor %1 f32[2] \"s\" state @0\n"
+                                       "tensor %2 f32[2] \"t\"\n"
+                                       "tensor %3 f32[2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node identity (%1) -> (%2) ids [0]\n"
+                                       "node identity (%0) -> (%1) ids [1]\n"
+                                       "node add (%2, %0) -> (%3) {act: text \"none\"} ids [2]\n"
+                                       "}\n",
+                                  "moves clamp fuse", 0),
+                        "identity identity add");
+}
+
+static void padding_goes_into_convolutions(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[1,4,4,1] \"t\"\n"
+                                       "tensor %1 f32[1,7,5,1] \"t\"\n"
+                                       "tensor %2 f32[1,3,3,1] \"t\" = hex "
+                                       "\"0000003f000080bf0000004000004040000080be0000803f0000000000008040000000c0\"\n"
+                                       "tensor %3 f32[1,5,3,1] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node pad (%0) -> (%1) {pads: ints [0,0,1,2,1,0,0,0]} ids [0]\n"
+                                       "node conv2d (%1, %2) -> (%3) {strides: ints [1,1], dilations: ints [1,1], "
+                                       "pads: ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "pad", 1e-6),
+                        "conv2d");
+    assert_non_null(strstr(rewritten_text(), "pads: ints [1, 1, 2, 0]"));
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[1,4,4,1] \"t\" quant {0.5:3}\n"
+                                       "tensor %1 i8[1,7,5,1] \"t\" quant {0.5:3}\n"
+                                       "tensor %2 i8[1,3,3,1] \"t\" quant {0.25:0} = hex \"01fe030405fa070809\"\n"
+                                       "tensor %3 i8[1,7,4,1] \"t\" quant {1.5:-4}\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node pad (%0) -> (%1) {pads: ints [0,0,1,2,1,0,0,0]} ids [0]\n"
+                                       "node depthwise_conv2d (%1, %2) -> (%3) {strides: ints [1,1], dilations: ints "
+                                       "[1,1], pads: ints [1,0,1,1], act: text \"relu\"} ids [1]\n"
+                                       "}\n",
+                                  "pad", 0),
+                        "depthwise_conv2d");
+    assert_non_null(strstr(rewritten_text(), "pads: ints [2, 1, 3, 1]"));
+}
+
+static void another_value_stays(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[1,4,4,1] \"t\"\n"
+                                       "tensor %1 f32[1,7,5,1] \"t\"\n"
+                                       "tensor %2 f32[1,3,3,1] \"t\" = hex "
+                                       "\"0000003f000080bf0000004000004040000080be0000803f0000000000008040000000c0\"\n"
+                                       "tensor %3 f32[1,5,3,1] \"t\"\n"
+                                       "tensor %4 f32[1] \"t\" = hex \"0000803f\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node pad (%0, %4) -> (%1) {pads: ints [0,0,1,2,1,0,0,0]} ids [0]\n"
+                                       "node conv2d (%1, %2) -> (%3) {strides: ints [1,1], dilations: ints [1,1], "
+                                       "pads: ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "pad", 0),
+                        "pad conv2d");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[1,4,4,1] \"t\" quant {0.5:3}\n"
+                                       "tensor %1 i8[1,7,5,1] \"t\" quant {0.5:3}\n"
+                                       "tensor %2 i8[1,3,3,1] \"t\" quant {0.25:0} = hex \"01fe030405fa070809\"\n"
+                                       "tensor %3 i8[1,5,3,1] \"t\" quant {1.5:-4}\n"
+                                       "tensor %4 i8[] \"t\" quant {0.5:3} = hex \"00\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node pad (%0, %4) -> (%1) {pads: ints [0,0,1,2,1,0,0,0]} ids [0]\n"
+                                       "node conv2d (%1, %2) -> (%3) {strides: ints [1,1], dilations: ints [1,1], "
+                                       "pads: ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "pad", 0),
+                        "pad conv2d");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[1,4,4,1] \"t\" quant {0.5:3}\n"
+                                       "tensor %1 i8[1,7,5,1] \"t\" quant {0.5:3}\n"
+                                       "tensor %2 i8[1,3,3,1] \"t\" quant {0.25:0} = hex \"01fe030405fa070809\"\n"
+                                       "tensor %3 i8[1,5,3,1] \"t\" quant {1.5:-4}\n"
+                                       "tensor %4 i8[] \"t\" quant {0.5:3} = hex \"03\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node pad (%0, %4) -> (%1) {pads: ints [0,0,1,2,1,0,0,0]} ids [0]\n"
+                                       "node conv2d (%1, %2) -> (%3) {strides: ints [1,1], dilations: ints [1,1], "
+                                       "pads: ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "pad", 0),
+                        "conv2d");
+}
+
+static void all_readers_or_none(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[1,4,4,1] \"t\"\n"
+                                       "tensor %1 f32[1,7,5,1] \"t\"\n"
+                                       "tensor %2 f32[1,3,3,1] \"t\" = hex "
+                                       "\"0000003f000080bf0000004000004040000080be0000803f0000000000008040000000c0\"\n"
+                                       "tensor %3 f32[1,5,3,1] \"t\"\n"
+                                       "tensor %4 f32[1,5,3,1] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3, %4)\n"
+                                       "node pad (%0) -> (%1) {pads: ints [0,0,1,2,1,0,0,0]} ids [0]\n"
+                                       "node conv2d (%1, %2) -> (%3) {strides: ints [1,1], dilations: ints [1,1], "
+                                       "pads: ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+                                       "node conv2d (%1, %2) -> (%4) {strides: ints [1,1], dilations: ints [1,1], "
+                                       "pads: ints [0,0,0,0], act: text \"relu\"} ids [2]\n"
+                                       "}\n",
+                                  "pad", 1e-6),
+                        "conv2d conv2d");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[1,4,4,1] \"t\"\n"
+                                       "tensor %1 f32[1,7,5,1] \"t\"\n"
+                                       "tensor %2 f32[1,3,3,1] \"t\" = hex "
+                                       "\"0000003f000080bf0000004000004040000080be0000803f0000000000008040000000c0\"\n"
+                                       "tensor %3 f32[1,5,3,1] \"t\"\n"
+                                       "tensor %4 f32[1,7,5,1] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3, %4)\n"
+                                       "node pad (%0) -> (%1) {pads: ints [0,0,1,2,1,0,0,0]} ids [0]\n"
+                                       "node conv2d (%1, %2) -> (%3) {strides: ints [1,1], dilations: ints [1,1], "
+                                       "pads: ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+                                       "node abs (%1) -> (%4) ids [2]\n"
+                                       "}\n",
+                                  "pad", 0),
+                        "pad conv2d abs");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[1,4,4,1] \"t\"\n"
+                                       "tensor %1 f32[1,7,5,1] \"t\"\n"
+                                       "tensor %2 f32[1,3,3,1] \"t\" = hex "
+                                       "\"0000003f000080bf0000004000004040000080be0000803f0000000000008040000000c0\"\n"
+                                       "tensor %3 f32[1,5,3,1] \"t\"\n"
+                                       "inputs (%0)\n outputs (%1, %3)\n"
+                                       "node pad (%0) -> (%1) {pads: ints [0,0,1,2,1,0,0,0]} ids [0]\n"
+                                       "node conv2d (%1, %2) -> (%3) {strides: ints [1,1], dilations: ints [1,1], "
+                                       "pads: ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "pad", 0),
+                        "pad conv2d");
+}
+
+static void averages_count_what_is_padded(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[1,4,4,1] \"t\"\n"
+                                       "tensor %1 f32[1,7,5,1] \"t\"\n"
+                                       "tensor %2 f32[1,6,4,1] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node pad (%0) -> (%1) {pads: ints [0,0,1,2,1,0,0,0]} ids [0]\n"
+                                       "node average_pool2d (%1) -> (%2) {kernel: ints [2,2], strides: ints [1,1], "
+                                       "pads: ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "pad", 0),
+                        "pad average_pool2d");
+}
+
+static void maxima_take_what_cannot_win(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[1,4,4,1] \"t\" quant {0.5:-128}\n"
+                                       "tensor %1 i8[1,7,5,1] \"t\" quant {0.5:-128}\n"
+                                       "tensor %2 i8[1,6,4,1] \"t\" quant {0.5:-128}\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node pad (%0) -> (%1) {pads: ints [0,0,1,2,1,0,0,0]} ids [0]\n"
+                                       "node max_pool2d (%1) -> (%2) {kernel: ints [2,2], strides: ints [1,1], pads: "
+                                       "ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "pad", 0),
+                        "max_pool2d");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[1,4,4,1] \"t\" quant {0.5:3}\n"
+                                       "tensor %1 i8[1,7,5,1] \"t\" quant {0.5:3}\n"
+                                       "tensor %2 i8[1,6,4,1] \"t\" quant {0.5:3}\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node pad (%0) -> (%1) {pads: ints [0,0,1,2,1,0,0,0]} ids [0]\n"
+                                       "node max_pool2d (%1) -> (%2) {kernel: ints [2,2], strides: ints [1,1], pads: "
+                                       "ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "pad", 0),
+                        "pad max_pool2d");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[1,4,4,1] \"t\"\n"
+                                       "tensor %1 f32[1,4,4,1] \"t\"\n"
+                                       "tensor %2 f32[1,7,5,1] \"t\"\n"
+                                       "tensor %3 f32[1,5,3,1] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node relu (%0) -> (%1) ids [0]\n"
+                                       "node pad (%1) -> (%2) {pads: ints [0,0,1,2,1,0,0,0]} ids [1]\n"
+                                       "node max_pool2d (%2) -> (%3) {kernel: ints [3,3], strides: ints [1,1], pads: "
+                                       "ints [0,0,0,0], act: text \"none\"} ids [2]\n"
+                                       "}\n",
+                                  "pad", 0),
+                        "relu max_pool2d");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[1,4,4,1] \"t\"\n"
+                                       "tensor %1 f32[1,4,4,1] \"t\"\n"
+                                       "tensor %2 f32[1,7,5,1] \"t\"\n"
+                                       "tensor %3 f32[1,6,4,1] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node relu (%0) -> (%1) ids [0]\n"
+                                       "node pad (%1) -> (%2) {pads: ints [0,0,1,2,1,0,0,0]} ids [1]\n"
+                                       "node max_pool2d (%2) -> (%3) {kernel: ints [2,2], strides: ints [1,1], pads: "
+                                       "ints [0,0,0,0], act: text \"none\"} ids [2]\n"
+                                       "}\n",
+                                  "pad", 0),
+                        "relu pad max_pool2d");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[1,4,4,1] \"t\"\n"
+                                       "tensor %1 f32[1,7,5,1] \"t\"\n"
+                                       "tensor %2 f32[1,5,3,1] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node pad (%0) -> (%1) {pads: ints [0,0,1,2,1,0,0,0]} ids [0]\n"
+                                       "node max_pool2d (%1) -> (%2) {kernel: ints [3,3], strides: ints [1,1], pads: "
+                                       "ints [0,0,0,0], act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "pad", 0),
+                        "pad max_pool2d");
+}
+
+static void factors_and_addends_go_into_weights(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[1,2,2,2] \"t\"\n"
+                                       "tensor %1 f32[2,1,1,2] \"t\" = hex \"0000803f0000004000004040000080c0\"\n"
+                                       "tensor %2 f32[2] \"t\" = hex \"0000003f0000803f\"\n"
+                                       "tensor %3 f32[1,2,2,2] \"t\"\n"
+                                       "tensor %4 f32[1,1,1,2] \"t\" = hex \"00000040000000bf\"\n"
+                                       "tensor %5 f32[1,2,2,2] \"t\"\n"
+                                       "tensor %6 f32[2] \"t\" = hex \"00000041000040c0\"\n"
+                                       "tensor %7 f32[1,2,2,2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%7)\n"
+                                       "node conv2d (%0, %1, %2) -> (%3) {strides: ints [1,1], dilations: ints [1,1], "
+                                       "pads: ints [0,0,0,0], act: text \"none\"} ids [0]\n"
+                                       "node mul (%3, %4) -> (%5) {act: text \"none\"} ids [1]\n"
+                                       "node add (%6, %5) -> (%7) {act: text \"relu6\"} ids [2]\n"
+                                       "}\n",
+                                  "scale", 1e-6),
+                        "conv2d");
+    assert_non_null(strstr(rewritten_text(), "act: text \"relu6\""));
+    assert_non_null(strstr(rewritten_text(), "ids [0, 1, 2]"));
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[1,2,2,2] \"t\"\n"
+                                       "tensor %1 f32[1,1,1,4] \"t\" = hex \"0000803f0000004000004040000080c0\"\n"
+                                       "tensor %2 f32[1,2,2,4] \"t\"\n"
+                                       "tensor %3 f32[4] \"t\" = hex \"0000004000008040000000c10000003f\"\n"
+                                       "tensor %4 f32[1,2,2,4] \"t\"\n"
+                                       "tensor %5 f32[] \"t\" = hex \"00004040\"\n"
+                                       "tensor %6 f32[1,2,2,4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%6)\n"
+                                       "node depthwise_conv2d (%0, %1) -> (%2) {strides: ints [1,1], dilations: ints "
+                                       "[1,1], pads: ints [0,0,0,0], act: text \"none\"} ids [0]\n"
+                                       "node div (%2, %3) -> (%4) {act: text \"none\"} ids [1]\n"
+                                       "node sub (%4, %5) -> (%6) {act: text \"none\"} ids [2]\n"
+                                       "}\n",
+                                  "scale", 1e-6),
+                        "depthwise_conv2d");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[3,2] \"t\"\n"
+                                       "tensor %1 f32[2,2] \"t\" = hex \"0000803f0000004000004040000080c0\"\n"
+                                       "tensor %2 f32[3,2] \"t\"\n"
+                                       "tensor %3 f32[2] \"t\" = hex \"0000004000008040\"\n"
+                                       "tensor %4 f32[3,2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node fully_connected (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node mul (%2, %3) -> (%4) {act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "scale", 1e-6),
+                        "fully_connected");
+    assert_string_equal(
+        rewritten(
+            HEAD
+            "graph \"g\" 0 {\n"
+            "tensor %0 f32[1,2,2,1] \"t\"\n"
+            "tensor %1 f32[2,2,2,1] \"t\" = hex \"0000803f0000004000004040000080c00000a0400000c0400000e04000000041\"\n"
+            "tensor %2 f32[1,4,4,2] \"t\"\n"
+            "tensor %3 f32[2] \"t\" = hex \"0000004000008040\"\n"
+            "tensor %4 f32[1,4,4,2] \"t\"\n"
+            "inputs (%0)\n outputs (%4)\n"
+            "node transpose_conv (%1, %0) -> (%2) {strides: ints [2,2], pads: ints [0,0], extents: ints [4,4], act: "
+            "text \"none\"} ids [0]\n"
+            "node mul (%2, %3) -> (%4) {act: text \"none\"} ids [1]\n"
+            "}\n",
+            "scale", 1e-6),
+        "transpose_conv");
+}
+
+static void what_is_no_factor_for_each_channel_stays(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2,2] \"t\"\n"
+                                       "tensor %1 f32[2,2] \"t\" = hex \"0000803f0000004000004040000080c0\"\n"
+                                       "tensor %2 f32[2,2] \"t\"\n"
+                                       "tensor %3 f32[2,1] \"t\" = hex \"0000004000008040\"\n"
+                                       "tensor %4 f32[2,2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node fully_connected (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node mul (%2, %3) -> (%4) {act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "scale", 0),
+                        "fully_connected mul");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2,2] \"t\"\n"
+                                       "tensor %1 f32[2,2] \"t\" = hex \"0000803f0000004000004040000080c0\"\n"
+                                       "tensor %2 f32[2,2] \"t\"\n"
+                                       "tensor %3 f32[2,2] \"t\" = hex \"0000004000008040000040400000a040\"\n"
+                                       "tensor %4 f32[2,2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node fully_connected (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node mul (%2, %3) -> (%4) {act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "scale", 0),
+                        "fully_connected mul");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2,2] \"t\"\n"
+                                       "tensor %1 f32[2,2] \"t\" = hex \"0000803f0000004000004040000080c0\"\n"
+                                       "tensor %2 f32[2,2] \"t\"\n"
+                                       "tensor %3 f32[2] \"t\" = hex \"0000004000008040\"\n"
+                                       "tensor %4 f32[2,2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node fully_connected (%0, %1) -> (%2) {act: text \"relu\"} ids [0]\n"
+                                       "node mul (%2, %3) -> (%4) {act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "scale", 0),
+                        "fully_connected mul");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2,2] \"t\"\n"
+                                       "tensor %1 f32[2,2] \"t\" = hex \"0000803f0000004000004040000080c0\"\n"
+                                       "tensor %2 f32[2,2] \"t\"\n"
+                                       "tensor %3 f32[2] \"t\" = hex \"0000004000008040\"\n"
+                                       "tensor %4 f32[2,2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2, %4)\n"
+                                       "node fully_connected (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node mul (%2, %3) -> (%4) {act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "scale", 0),
+                        "fully_connected mul");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2,2] \"t\"\n"
+                                       "tensor %1 f32[2,2] \"t\" = hex \"0000803f0000004000004040000080c0\"\n"
+                                       "tensor %2 f32[2,2] \"t\"\n"
+                                       "tensor %3 f32[2] \"t\" = hex \"0000004000008040\"\n"
+                                       "tensor %4 f32[2,2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node fully_connected (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node div (%3, %2) -> (%4) {act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "scale", 0),
+                        "fully_connected div");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2,2] \"t\"\n"
+                                       "tensor %1 f32[2,2] \"t\" = hex \"0000803f0000004000004040000080c0\"\n"
+                                       "tensor %2 f32[2,2] \"t\"\n"
+                                       "tensor %3 f32[2] \"t\" = hex \"0000004000008040\"\n"
+                                       "tensor %4 f32[2,2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node fully_connected (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node sub (%3, %2) -> (%4) {act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "scale", 0),
+                        "fully_connected sub");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2,2] \"t\"\n"
+                                       "tensor %1 f32[2,2] \"t\" = hex \"00000040000000400000004000000040\"\n"
+                                       "tensor %2 f32[2,2] \"t\"\n"
+                                       "tensor %3 f32[2] \"t\" = hex \"e6b1617f0000803f\"\n"
+                                       "tensor %4 f32[2,2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node fully_connected (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node mul (%2, %3) -> (%4) {act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "scale", 0),
+                        "fully_connected mul");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2,2] \"t\"\n"
+                                       "tensor %1 f32[2,2] \"t\" = hex \"08e53c1e0000803f0000803f0000803f\"\n"
+                                       "tensor %2 f32[2,2] \"t\"\n"
+                                       "tensor %3 f32[2] \"t\" = hex \"6042a20d0000803f\"\n"
+                                       "tensor %4 f32[2,2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node fully_connected (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node mul (%2, %3) -> (%4) {act: text \"none\"} ids [1]\n"
+                                       "}\n",
+                                  "scale", 0),
+                        "fully_connected mul");
+}
+
+static void chains_of_bounds_become_one(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[] \"t\" = hex \"0000c040\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node minimum (%0, %1) -> (%2) ids [0]\n"
+                                       "node relu (%2) -> (%3) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu6");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 f32[] \"t\" = hex \"0000c040\"\n"
+                                       "tensor %3 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node relu (%0) -> (%1) ids [0]\n"
+                                       "node minimum (%1, %2) -> (%3) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu6");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[] \"t\" = hex \"00000000\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[] \"t\" = hex \"0000c040\"\n"
+                                       "tensor %4 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node maximum (%0, %1) -> (%2) ids [0]\n"
+                                       "node minimum (%2, %3) -> (%4) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu6");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node relu (%0) -> (%1) ids [0]\n"
+                                       "node relu (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node relu (%0) -> (%1) ids [0]\n"
+                                       "node relu6 (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu6");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node relu6 (%0) -> (%1) ids [0]\n"
+                                       "node relu (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu6");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[] \"t\" = hex \"000080bf\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[] \"t\" = hex \"0000803f\"\n"
+                                       "tensor %4 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node maximum (%0, %1) -> (%2) ids [0]\n"
+                                       "node minimum (%2, %3) -> (%4) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu_n1_to_1");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node relu_n1_to_1 (%0) -> (%1) ids [0]\n"
+                                       "node relu (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu_0_to_1");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 f32[] \"t\" = hex \"0000e040\"\n"
+                                       "tensor %3 f32[4] \"t\"\n"
+                                       "tensor %4 f32[] \"t\" = hex \"000040c0\"\n"
+                                       "tensor %5 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%5)\n"
+                                       "node relu6 (%0) -> (%1) ids [0]\n"
+                                       "node minimum (%1, %2) -> (%3) ids [1]\n"
+                                       "node maximum (%3, %4) -> (%5) ids [2]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu6");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[] \"t\" = hex \"0000a040\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node minimum (%0, %1) -> (%2) ids [0]\n"
+                                       "node relu (%2) -> (%3) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "minimum relu");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[] \"t\" = hex \"000000c0\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node minimum (%0, %1) -> (%2) ids [0]\n"
+                                       "node relu (%2) -> (%3) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "minimum relu");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[4] \"t\"\n"
+                                       "tensor %4 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node abs (%0) -> (%1) ids [0]\n"
+                                       "node relu (%1) -> (%2) ids [1]\n"
+                                       "node relu6 (%2) -> (%3) ids [2]\n"
+                                       "node relu (%3) -> (%4) ids [3]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "abs relu6");
+}
+
+static void quantised_chains_keep_their_integers(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %1 i8[] \"t\" quant {0.5:3} = hex \"0f\"\n"
+                                       "tensor %2 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %3 i8[4] \"t\" quant {0.5:3}\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node minimum (%0, %1) -> (%2) ids [0]\n"
+                                       "node relu (%2) -> (%3) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu6");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %1 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %2 i8[4] \"t\" quant {0.5:3}\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node relu (%0) -> (%1) ids [0]\n"
+                                       "node relu6 (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu6");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %1 i8[] \"t\" quant {0.5:3} = hex \"0e\"\n"
+                                       "tensor %2 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %3 i8[4] \"t\" quant {0.5:3}\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node minimum (%0, %1) -> (%2) ids [0]\n"
+                                       "node relu (%2) -> (%3) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "minimum relu");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 u8[4] \"t\" quant {0.1:7}\n"
+                                       "tensor %1 u8[4] \"t\" quant {0.1:7}\n"
+                                       "tensor %2 u8[4] \"t\" quant {0.1:7}\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node relu6 (%0) -> (%1) ids [0]\n"
+                                       "node relu (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu6");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %1 i8[4] \"t\" quant {0.25:3}\n"
+                                       "tensor %2 i8[4] \"t\" quant {0.25:3}\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node relu (%0) -> (%1) ids [0]\n"
+                                       "node relu6 (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "clamp", 0),
+                        "relu relu6");
+}
+
+static void bounds_become_activations(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[] \"t\" = hex \"0000803f\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node add (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node relu (%2) -> (%3) ids [1]\n"
+                                       "}\n",
+                                  "fuse", 0),
+                        "add");
+    assert_non_null(strstr(rewritten_text(), "act: text \"relu\""));
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[] \"t\" = hex \"0000803f\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[4] \"t\"\n"
+                                       "tensor %4 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node add (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node relu (%2) -> (%3) ids [1]\n"
+                                       "node relu6 (%3) -> (%4) ids [2]\n"
+                                       "}\n",
+                                  "fuse", 0),
+                        "add");
+    assert_non_null(strstr(rewritten_text(), "act: text \"relu6\""));
+    assert_non_null(strstr(rewritten_text(), "ids [0, 1, 2]"));
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[] \"t\" = hex \"0000803f\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[] \"t\" = hex \"0000803f\"\n"
+                                       "tensor %4 f32[4] \"t\"\n"
+                                       "tensor %5 f32[] \"t\" = hex \"000080bf\"\n"
+                                       "tensor %6 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%6)\n"
+                                       "node add (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node minimum (%2, %3) -> (%4) ids [1]\n"
+                                       "node maximum (%4, %5) -> (%6) ids [2]\n"
+                                       "}\n",
+                                  "clamp fuse", 0),
+                        "add");
+    assert_non_null(strstr(rewritten_text(), "act: text \"relu_n1_to_1\""));
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[] \"t\" = hex \"0000803f\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node add (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node relu_0_to_1 (%2) -> (%3) ids [1]\n"
+                                       "}\n",
+                                  "fuse", 0),
+                        "add relu_0_to_1");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 f32[] \"t\" = hex \"0000803f\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[] \"t\" = hex \"00004040\"\n"
+                                       "tensor %4 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%4)\n"
+                                       "node add (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node minimum (%2, %3) -> (%4) ids [1]\n"
+                                       "}\n",
+                                  "fuse", 0),
+                        "add minimum");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %1 i8[] \"t\" quant {0.5:3} = hex \"09\"\n"
+                                       "tensor %2 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %3 i8[4] \"t\" quant {0.5:3}\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node add (%0, %1) -> (%2) {act: text \"none\"} ids [0]\n"
+                                       "node relu6 (%2) -> (%3) ids [1]\n"
+                                       "}\n",
+                                  "fuse", 0),
+                        "add");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2] \"t\"\n"
+                                       "tensor %1 f32[2] \"t\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[4] \"t\"\n"
+                                       "inputs (%0, %1)\n outputs (%3)\n"
+                                       "node concatenation (%0, %1) -> (%2) {axis: int 0, act: text \"none\"} ids [0]\n"
+                                       "node relu (%2) -> (%3) ids [1]\n"
+                                       "}\n",
+                                  "fuse", 0),
+                        "concatenation relu");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2] \"t\"\n"
+                                       "tensor %1 f32[2] \"t\"\n"
+                                       "tensor %2 f32[2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%1, %2)\n"
+                                       "node add (%0, %0) -> (%1) {act: text \"none\"} ids [0]\n"
+                                       "node relu (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "fuse", 0),
+                        "add relu");
+}
+
+static void there_and_back_vanishes(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[4] \"t\" quant {0.0123:5}\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 i8[4] \"t\" quant {0.0123:5}\n"
+                                       "tensor %3 i8[4] \"t\" quant {0.0123:5}\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node dequantize (%0) -> (%1) ids [0]\n"
+                                       "node quantize (%1) -> (%2) ids [1]\n"
+                                       "node relu (%2) -> (%3) ids [2]\n"
+                                       "}\n",
+                                  "requantise", 0),
+                        "relu");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i16[4] \"t\" quant {0.0123:0}\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 i16[4] \"t\" quant {0.0123:0}\n"
+                                       "tensor %3 i16[4] \"t\" quant {0.0123:0}\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node dequantize (%0) -> (%1) ids [0]\n"
+                                       "node quantize (%1) -> (%2) ids [1]\n"
+                                       "node relu (%2) -> (%3) ids [2]\n"
+                                       "}\n",
+                                  "requantise", 0),
+                        "relu");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[4] \"t\" quant {0.5:5}\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 i8[4] \"t\" quant {0.5:5}\n"
+                                       "tensor %3 i8[4] \"t\" quant {0.5:5}\n"
+                                       "inputs (%0)\n outputs (%1, %3)\n"
+                                       "node dequantize (%0) -> (%1) ids [0]\n"
+                                       "node quantize (%1) -> (%2) ids [1]\n"
+                                       "node relu (%2) -> (%3) ids [2]\n"
+                                       "}\n",
+                                  "requantise", 0),
+                        "dequantize relu");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %1 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %2 i8[4] \"t\" quant {0.5:3}\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node quantize (%0) -> (%1) ids [0]\n"
+                                       "node relu (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "requantise", 0),
+                        "relu");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[4] \"t\"\n"
+                                       "tensor %1 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node quantize (%0) -> (%1) ids [0]\n"
+                                       "node dequantize (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "requantise", 0),
+                        "quantize dequantize");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i32[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %1 i32[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node quantize (%0) -> (%1) ids [0]\n"
+                                       "node dequantize (%1) -> (%2) ids [1]\n"
+                                       "}\n",
+                                  "requantise", 0),
+                        "quantize dequantize");
+}
+
+static void other_parameters_are_one_step_where_that_is_exact(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[4] \"t\" quant {0.5:5}\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 i8[4] \"t\" quant {1.0:-3}\n"
+                                       "tensor %3 i8[4] \"t\" quant {1.0:-3}\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node dequantize (%0) -> (%1) ids [0]\n"
+                                       "node quantize (%1) -> (%2) ids [1]\n"
+                                       "node relu (%2) -> (%3) ids [2]\n"
+                                       "}\n",
+                                  "requantise", 0),
+                        "dequantize quantize relu"); /* half a step: away from zero in float, up in fixed point */
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 u8[4] \"t\" quant {0.5:5}\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 i8[4] \"t\" quant {0.25:0}\n"
+                                       "tensor %3 i8[4] \"t\" quant {0.25:0}\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node dequantize (%0) -> (%1) ids [0]\n"
+                                       "node quantize (%1) -> (%2) ids [1]\n"
+                                       "node relu (%2) -> (%3) ids [2]\n"
+                                       "}\n",
+                                  "requantise", 0),
+                        "quantize relu");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_moves_nothing_vanishes),
+        cmocka_unit_test(a_graph_that_only_hands_on_keeps_one_copy),
+        cmocka_unit_test(other_quantisation_is_kept),
+        cmocka_unit_test(moves_of_extents_of_one_are_reshapes_and_reshapes_join),
+        cmocka_unit_test(transposes_join),
+        cmocka_unit_test(states_are_read_when_their_turn_comes),
+        cmocka_unit_test(padding_goes_into_convolutions),
+        cmocka_unit_test(another_value_stays),
+        cmocka_unit_test(all_readers_or_none),
+        cmocka_unit_test(averages_count_what_is_padded),
+        cmocka_unit_test(maxima_take_what_cannot_win),
+        cmocka_unit_test(factors_and_addends_go_into_weights),
+        cmocka_unit_test(what_is_no_factor_for_each_channel_stays),
+        cmocka_unit_test(chains_of_bounds_become_one),
+        cmocka_unit_test(quantised_chains_keep_their_integers),
+        cmocka_unit_test(bounds_become_activations),
+        cmocka_unit_test(there_and_back_vanishes),
+        cmocka_unit_test(other_parameters_are_one_step_where_that_is_exact),
+    };
+    if (BASE_GUARD(&rewritten_memory, &guard)) {
+        return 1;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

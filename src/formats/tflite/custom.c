@@ -114,7 +114,31 @@ static void attributes(options_of *o, const wire_flex_value *map) {
     }
 }
 
+/* ---- RAW ---- */
+
+static void make_raw(tflite_op *op, const tflite_step *step) {
+    wire_path path = {.outer = op->path, .name = "custom_options", .index = WIRE_NO_INDEX};
+    base_bytes bytes = tflite_bytes(&op->r->fb, op->path, &op->table, TFLITE_Operator_custom_options);
+    uint32_t v;
+    if (wire_fb_failed(&op->r->fb)) {
+        return;
+    }
+    if (!base_get_u32(bytes, (uint64_t)step->a, &v)) {
+        wire_fb_error(&op->r->fb, &path, op->table.at, "they have %llu bytes, and end before \"%s\" at byte %d",
+                      (unsigned long long)bytes.size, step->name, step->a);
+        return;
+    }
+    ir_attr_int(op->r->m, op->node, step->name, (int32_t)v);
+}
+
+const tflite_step_kind tflite_step_raw = {"RAW", make_raw, NULL};
+
+/* ---- all of it ---- */
+
 void tflite_custom_attributes(tflite_op *op) {
+    if (op->word->steps[0].kind == &tflite_step_raw) {
+        return; /* its steps read them */
+    }
     options_of o = {.op = op, .path = {.outer = op->path, .name = "custom_options", .index = WIRE_NO_INDEX}};
     base_bytes bytes = tflite_bytes(&op->r->fb, op->path, &op->table, TFLITE_Operator_custom_options);
     if (!bytes.size || wire_fb_failed(&op->r->fb)) {

@@ -286,6 +286,8 @@ def operator(word, attrs, inputs, outputs):
     elif word == 'unpack':
         o, name = new('Unpack'), 'UNPACK'
         o.axis, o.num = attrs['axis'], x.shape[attrs['axis']]
+    elif word in CUSTOM:
+        return CUSTOM[word], flexbuffer(attrs), inputs
     elif word == 'svdf':
         o, name = new('SVDF'), 'SVDF'
         o.rank, o.asymmetricQuantizeInputs = attrs['rank'], bool(attrs.get('asymmetric_quantize_inputs', 0))
@@ -343,6 +345,20 @@ def operator(word, attrs, inputs, outputs):
 VERSION = {'BROADCAST_TO': 2, 'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 3, 'FULLY_CONNECTED': 4, 'SOFTMAX': 2}
 
 
+CUSTOM = {'detection_postprocess': 'TFLite_Detection_PostProcess'}
+
+
+def flexbuffer(attrs):
+    """A FlexBuffers map."""
+    from flatbuffers import flexbuffers
+    b = flexbuffers.Builder()
+    with b.Map():
+        for key, v in sorted(attrs.items()):
+            b.Key(key)
+            {int: b.Int, float: b.Float, str: b.String, list: b.TypedVectorFromElements}[type(v)](v)
+    return bytes(b.Finish())
+
+
 def intermediates(word, attrs, inputs):
     """Tensors that say nothing but how an operator quantises inside."""
     if word != 'lstm' or inputs[0].type not in ('i8', 'i16'):
@@ -371,8 +387,8 @@ def build(word, attrs, inputs, outputs):
 
 def build_model(operators):
     """The bytes of a model of one graph; operators: (builtin's name, options table or None, inputs, outputs, intermediates or
-    nothing). A Tensor that is met again is the same tensor; one that is no constant, state or output before is an input of the
-    model; every output is one of the
+    nothing). A Tensor that is met again is the same tensor; one that is no constant, state or output before is an input of the model;
+    every output is one of the
     model's."""
     m = schema.ModelT()
     m.version, m.description = 3, ''
@@ -406,7 +422,8 @@ def build_model(operators):
     for name, options, inputs, outputs, *mids in operators:
         if name not in codes:
             code = schema.OperatorCodeT()
-            code.builtinCode = getattr(schema.BuiltinOperator, name)
+            code.builtinCode = getattr(schema.BuiltinOperator, name, schema.BuiltinOperator.CUSTOM)
+            code.customCode = None if hasattr(schema.BuiltinOperator, name) else name
             code.deprecatedBuiltinCode = min(code.builtinCode, 127)
             code.version = VERSION.get(name, 1)
             codes[name] = len(m.operatorCodes)
@@ -416,7 +433,9 @@ def build_model(operators):
         op.inputs = [-1 if t is None else add(t, 'in') for t in inputs]
         op.outputs = [add(t, 'out') for t in outputs]
         op.intermediates = [add(t, 'mid') for t in mids[0]] if mids and mids[0] else None
-        if options is not None:
+        if isinstance(options, bytes):
+            op.customOptions = np.frombuffer(options, np.uint8)
+        elif options is not None:
             table = type(options).__name__[:-1]
             if hasattr(schema.BuiltinOptions, table):
                 op.builtinOptions, op.builtinOptionsType = options, getattr(schema.BuiltinOptions, table)

@@ -4,6 +4,7 @@ wrong, in bounded time and memory, with nothing written; never a signal, never a
 import os
 import subprocess
 import sys
+import tempfile
 
 import support
 
@@ -11,8 +12,12 @@ harness = support.shared("tools/harness/malformed.py")
 support.shared("corpus/MANIFEST.tsv")
 burin = os.environ["BURIN"]
 failed = 0
+# Once a custom operator that nothing knew; its meaning is public, and the model compiles.
+supported = os.path.join(tempfile.mkdtemp(), "supported")
+with open(supported, "w") as f:
+    f.write("coco_ssd_mobilenet_v1_uint8_postprocess\n")
 for words in (["--only", "^tflite/", "--cmd", f"{burin} compile {{file}} -o {{out}}"],
               ["--only", "^mutant/tflite/", "--mutate", "6000", "--cmd", f"{burin} compile {{file}} -o {{out}} --no-check --quiet",
                "--cmd", f"{burin} inspect {{file}}"]):
-    failed |= subprocess.run([sys.executable, harness, *words]).returncode
+    failed |= subprocess.run([sys.executable, harness, "--skip", supported, *words]).returncode
 sys.exit(failed)

@@ -42,6 +42,19 @@ done = burin("compile", ir("pool.ir", "reduce_max (%0) -> (%1) {axes: ints [], k
              "pool.tflite", status=1)
 assert "reduce_max" in done.stderr and not pathlib.Path("pool.tflite").exists(), done.stderr
 
+# a window of 3 over 2: SAME says its padding, VALID would pad in a placeholder only
+pathlib.Path("window.ir").write_text("""burin 1
+model "ir" "window.ir"
+graph "main" 0 {
+  tensor %0 f32[1,2,2,1] "x"
+  tensor %1 f32[1,1,1,1] "y"
+  inputs (%0)
+  outputs (%1)
+  node max_pool2d (%0) -> (%1) {kernel: ints [3, 3], strides: ints [2, 2], pads: ints [0, 0, 1, 1], act: text "none"}
+}
+""")
+assert "read again" in burin("compile", "window.ir", "-o", "window.tflite").stdout
+
 # ---- options without effect are errors ----
 for option in (["--device", "cortex-m4"], ["--prefix", "p"], ["--compiler", "cc"], ["--test", "1"], ["--weights", "blob"]):
     assert option[0] in burin("compile", "dense.tflite", "-o", "never.tflite", *option, status=2).stderr

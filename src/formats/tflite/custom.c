@@ -131,7 +131,24 @@ static void make_raw(tflite_op *op, const tflite_step *step) {
     ir_attr_int(op->r->m, op->node, step->name, (int32_t)v);
 }
 
-const tflite_step_kind tflite_step_raw = {"RAW", make_raw, NULL};
+static void put_raw(tflite_out *out, const tflite_step *step) {
+    const ir_attr *a = tflite_out_attr(out, step->name, IR_INT);
+    const size_t end = (size_t)step->a + 4, before = (size_t)out->custom_options.size;
+    if (!a || a->v.i < INT32_MIN || a->v.i > INT32_MAX) {
+        tflite_out_cannot(out, "its %s is no number of 32 bits", step->name);
+        return;
+    }
+    uint8_t *bytes = BASE_NEWS(out->arena, uint8_t, before > end ? before : end);
+    if (before) {
+        memcpy(bytes, out->custom_options.at, before);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        bytes[(size_t)step->a + i] = (uint8_t)((uint32_t)a->v.i >> (8 * i));
+    }
+    out->custom_options = (base_bytes){bytes, before > end ? before : end};
+}
+
+const tflite_step_kind tflite_step_raw = {"RAW", make_raw, put_raw};
 
 /* ---- all of it ---- */
 
@@ -195,7 +212,7 @@ void tflite_custom_options(tflite_out *out) {
     if (!*out->word->custom || strstr(out->word->custom, "\\x")) {
         tflite_out_cannot(out, "its custom code \"%s\" has bytes that are not printable", out->word->custom);
     }
-    for (size_t i = 0; i < out->node->attr_count && !out->why; i++) {
+    for (size_t i = 0; i < out->node->attr_count && !out->why && out->word->steps[0].kind != &tflite_step_raw; i++) {
         const ir_attr *a = &out->node->attrs[i];
         if (i < MOST_ATTRIBUTES && !(out->claimed >> i & 1)) {
             entry_of(out, a, &entries[n++]);

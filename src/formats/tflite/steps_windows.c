@@ -182,7 +182,8 @@ static void make_pads(tflite_op *op, const tflite_step *step) {
     ir_attr_ints(op->r->m, op->node, step->name, pads, 2 * w.n);
 }
 
-/* Where nothing is padded, SAME and VALID have the same outputs. */
+/* Where nothing is padded, SAME and VALID have the same outputs. Where something is it is SAME, if that pads so: VALID pads
+ * in placeholders alone. */
 static void put_pads(tflite_out *out, const tflite_step *step) {
     const ir_attr *a = tflite_out_attr(out, step->name, IR_INTS);
     int64_t same[2 * MOST], valid[2 * MOST];
@@ -195,10 +196,15 @@ static void put_pads(tflite_out *out, const tflite_step *step) {
     }
     same_pads(&w, same);
     valid_pads(&w, &tflite_out_output(out, 0)->shape, valid);
-    if (!memcmp(a->v.ints, valid, a->n * sizeof *valid)) {
-        tflite_out_int(out, step->a, VALID);
-    } else if (!memcmp(a->v.ints, same, a->n * sizeof *same)) {
+    bool is_valid = !memcmp(a->v.ints, valid, a->n * sizeof *valid);
+    bool is_same = !memcmp(a->v.ints, same, a->n * sizeof *same), pads = false;
+    for (size_t i = 0; i < a->n; i++) {
+        pads = pads || a->v.ints[i];
+    }
+    if (is_same && (pads || !is_valid)) {
         tflite_out_int(out, step->a, SAME);
+    } else if (is_valid) {
+        tflite_out_int(out, step->a, VALID);
     } else {
         tflite_out_cannot(out, "its padding %s is neither SAME nor VALID", list_of(out->arena, a));
     }

@@ -22,16 +22,14 @@ ir_model *ir_model_new(base_arena *arena, const char *format, const char *file) 
 
 ir_graph *ir_graph_add(ir_model *m, const char *name) {
     ir_graph *g = BASE_PUSH(m->arena, &m->graphs);
-    g->name = base_strdup(m->arena, name ? name : "");
-    g->index = (uint32_t)(m->graphs.n - 1);
-    return g;
+    *g = (ir_graph){.name = base_strdup(m->arena, name ? name : ""), .index = (uint32_t)(m->graphs.n - 1)};
+    return g; /* not what a graph that was taken away has left there */
 }
 
 uint32_t ir_tensor_add(ir_model *m, ir_graph *g, const char *name, base_type type, const ir_shape *shape) {
     assert(g->tensors.n < IR_NONE);
     ir_tensor *t = BASE_PUSH(m->arena, &g->tensors);
-    t->name = base_strdup(m->arena, name ? name : "");
-    t->type = type;
+    *t = (ir_tensor){.name = base_strdup(m->arena, name ? name : ""), .type = type};
     if (shape) {
         t->shape = *shape;
     }
@@ -76,7 +74,7 @@ static uint32_t *copy_indices(base_arena *arena, const uint32_t *list, size_t n)
 ir_node *ir_node_add(ir_model *m, ir_graph *g, const char *op, const uint32_t *inputs, size_t input_count,
                      const uint32_t *outputs, size_t output_count, uint32_t id) {
     ir_node *n = BASE_PUSH(m->arena, &g->nodes);
-    n->op = base_strdup(m->arena, op);
+    *n = (ir_node){.op = base_strdup(m->arena, op)};
     n->inputs = copy_indices(m->arena, inputs, input_count);
     n->input_count = input_count;
     n->outputs = copy_indices(m->arena, outputs, output_count);

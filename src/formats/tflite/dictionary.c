@@ -138,7 +138,7 @@ static void check_counts(tflite_out *out) {
            outputs = out->node->output_count - out->states;
     if (inputs < w->needed || (w->most != TFLITE_ANY && inputs > w->most)) {
         tflite_out_cannot(out, "it has %zu inputs", out->node->input_count);
-    } else if (w->outputs == TFLITE_ANY ? !outputs : outputs != w->outputs) {
+    } else if (w->outputs == TFLITE_ANY ? !outputs && ir_control_of(out->node) == IR_PLAIN : outputs != w->outputs) {
         tflite_out_cannot(out, "it has %zu outputs", outputs);
     }
 }

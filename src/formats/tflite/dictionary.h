@@ -76,6 +76,7 @@ typedef struct tflite_value {
     const int32_t *list; /* I32S: n of them */
     const int64_t *wide; /* I64S */
     const float *floats; /* F32S */
+    const char *text;    /* STRING */
     size_t n;
 } tflite_value;
 

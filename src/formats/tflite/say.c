@@ -4,38 +4,16 @@
  * that nothing uses are left out; constant inputs that an operator of TFLite has and Burin's word has not stand behind
  * the graph's own tensors.
  */
-#include "formats/tflite/writer.h"
+#include "formats/tflite/say.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
-/* A node of the graph, in the words of a row. */
-typedef struct said {
-    tflite_out out;
-    bool is_said; /* false: no operator is written for it */
-} said;
-
-typedef struct speaker {
-    base_arena *arena;
-    const ir_model *m;
-    const ir_graph *g;
-    tflite_file *file;
-    tflite_file_graph *to;
-    base_map *buffers;    /* hash of contents -> the first buffer that has it */
-    base_map *codes;      /* operator and version -> its code */
-    base_map *made;       /* of this graph: a constant's extents and values -> its tensor */
-    int32_t *number;      /* of each tensor of g, in the file; -1: it is not there */
-    said *nodes;          /* of g */
-    uint32_t *stands_for; /* of each tensor of g: itself, or the variable tensor whose contents at the end it is */
-    base_diags *d;
-    base_status status;
-} speaker;
-
 /* ---- buffers ---- */
 
 /* Equal contents are one buffer; no contents are buffer 0. */
-static uint32_t buffer_of(speaker *s, const void *data, size_t size) {
+uint32_t tflite_buffer_of(tflite_speaker *s, const void *data, size_t size) {
     if (!size) {
         return 0;
     }
@@ -56,15 +34,24 @@ static uint32_t buffer_of(speaker *s, const void *data, size_t size) {
 
 /* ---- tensors ---- */
 
-static void say_tensor(speaker *s, size_t index) {
-    const ir_tensor *t = &s->g->tensors.at[index];
-    int type = (int)tflite_type_code(t->type);
+int32_t tflite_add_tensor(tflite_speaker *s, const ir_tensor *t) {
     uint64_t bytes = 0;
     bool sane = ir_tensor_bytes(t, &bytes);
     assert(sane);
     (void)sane;
+    *BASE_PUSH(s->arena, &s->to->tensors) =
+        (tflite_file_tensor){.name = t->name,
+                             .type = (int)tflite_type_code(t->type),
+                             .shape = t->shape,
+                             .quant = t->quant,
+                             .buffer = t->data ? tflite_buffer_of(s, t->data, (size_t)bytes) : 0};
+    return (int32_t)(s->to->tensors.n - 1);
+}
+
+static void say_tensor(tflite_speaker *s, size_t index) {
+    const ir_tensor *t = &s->g->tensors.at[index];
     base_place place = ir_place_tensor(s->m, s->g, index);
-    if (type < 0) {
+    if (tflite_type_code(t->type) < 0) {
         s->status = base_error(s->d, &place, "TFLite has no tensors of type %s", base_type_name(t->type));
     }
     for (uint32_t i = 0; i < t->shape.rank; i++) {
@@ -73,18 +60,14 @@ static void say_tensor(speaker *s, size_t index) {
                 base_error(s->d, &place, "an extent of %lld: TFLite's have 31 bits", (long long)t->shape.dim[i]);
         }
     }
-    s->number[index] = (int32_t)s->to->tensors.n;
-    *BASE_PUSH(s->arena, &s->to->tensors) =
-        (tflite_file_tensor){.name = t->name,
-                             .type = type,
-                             .shape = t->shape,
-                             .quant = t->quant,
-                             .buffer = t->data ? buffer_of(s, t->data, (size_t)bytes) : 0,
-                             .is_variable = t->state != IR_NONE};
+    if (!tflite_is_variable(s, t)) {
+        s->number[index] = tflite_add_tensor(s, t);
+        s->to->tensors.at[s->number[index]].is_variable = t->state != IR_NONE;
+    }
 }
 
 /* A constant that a step has put; equal ones are one. */
-static int32_t say_made(speaker *s, const tflite_made *made) {
+static int32_t say_made(tflite_speaker *s, const tflite_made *made) {
     uint64_t n = 0;
     bool sane = ir_shape_elements(&made->shape, &n); /* the values are there: it is no more than memory holds */
     assert(sane);
@@ -108,29 +91,29 @@ static int32_t say_made(speaker *s, const tflite_made *made) {
             (tflite_file_tensor){.name = made->name,
                                  .type = (int)tflite_type_code(made->type),
                                  .shape = made->shape,
-                                 .buffer = buffer_of(s, data, (size_t)n * (made->type == BASE_I64 ? 8 : 4))};
+                                 .buffer = tflite_buffer_of(s, data, (size_t)n * (made->type == BASE_I64 ? 8 : 4))};
     }
     return (int32_t)*index;
 }
 
 /* ---- operators ---- */
 
-static uint32_t code_of(speaker *s, const tflite_word *w, int version) {
-    const char *key = base_printf(s->arena, "%d %d %s", (int)w->builtin, version, w->custom ? w->custom : "");
+uint32_t tflite_code_of(tflite_speaker *s, tflite_builtin builtin, const char *custom, int version) {
+    const char *key = base_printf(s->arena, "%d %d %s", (int)builtin, version, custom ? custom : "");
     bool is_new;
     uint64_t *index = base_map_put(s->codes, key, strlen(key), &is_new);
     if (is_new) {
         *index = s->file->codes.n;
-        *BASE_PUSH(s->arena, &s->file->codes) = (tflite_file_code){(int)w->builtin, version, w->custom};
+        *BASE_PUSH(s->arena, &s->file->codes) = (tflite_file_code){(int)builtin, version, custom};
     }
     return (uint32_t)*index;
 }
 
 /* TFLite's inputs: the node's, with the constants that steps have put at their places. */
-static void say_inputs(speaker *s, const tflite_out *out, tflite_file_op *op, const ir_tensor **tensors,
-                       ir_tensor *constants) {
+static void say_inputs(tflite_speaker *s, const tflite_out *out, size_t count, int32_t *inputs,
+                       const ir_tensor **tensors, ir_tensor *constants) {
     size_t next = 0;
-    for (size_t i = 0; i < op->input_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         size_t k = 0;
         while (k < out->made.n && out->made.at[k].at != i) {
             k++;
@@ -138,17 +121,17 @@ static void say_inputs(speaker *s, const tflite_out *out, tflite_file_op *op, co
         if (k < out->made.n) {
             constants[k] = (ir_tensor){.type = out->made.at[k].type, .shape = out->made.at[k].shape};
             tensors[i] = &constants[k];
-            op->inputs[i] = say_made(s, &out->made.at[k]);
+            inputs[i] = say_made(s, &out->made.at[k]);
         } else {
             uint32_t t = out->node->inputs[next++];
             tensors[i] = t == IR_NONE ? NULL : &s->g->tensors.at[t];
-            op->inputs[i] = t == IR_NONE ? -1 : s->number[t];
+            inputs[i] = t == IR_NONE ? -1 : s->number[t];
         }
     }
 }
 
 /* Intermediates stand behind the tensors that have been numbered. */
-static void say_intermediates(speaker *s, const tflite_out *out, tflite_file_op *op) {
+static void say_intermediates(tflite_speaker *s, const tflite_out *out, tflite_file_op *op) {
     op->intermediate_count = out->mids.n;
     op->intermediates = BASE_NEWS(s->arena, int32_t, out->mids.n + 1);
     for (size_t i = 0; i < out->mids.n; i++) {
@@ -166,24 +149,29 @@ static void say_intermediates(speaker *s, const tflite_out *out, tflite_file_op 
     }
 }
 
-static void say_operator(speaker *s, const tflite_out *out) {
+static void say_operator(tflite_speaker *s, const tflite_out *out) {
     const ir_node *n = out->node;
     tflite_file_op op = {.input_count = n->input_count - out->last_said + out->made.n,
                          .output_count = n->output_count - out->states};
-    op.inputs = BASE_NEWS(s->arena, int32_t, op.input_count + 1);
-    op.outputs = BASE_NEWS(s->arena, int32_t, op.output_count + 1);
+    int32_t *inputs = BASE_NEWS(s->arena, int32_t, op.input_count + 1);
+    int32_t *outputs = BASE_NEWS(s->arena, int32_t, op.output_count + 1);
     const ir_tensor **tensors = BASE_NEWS(s->arena, const ir_tensor *, op.input_count + 1);
-    say_inputs(s, out, &op, tensors, BASE_NEWS(s->arena, ir_tensor, out->made.n + 1));
+    tflite_read_states(s, n);
+    say_inputs(s, out, op.input_count, inputs, tensors, BASE_NEWS(s->arena, ir_tensor, out->made.n + 1));
     for (size_t i = 0; i < op.output_count; i++) {
-        op.outputs[i] = s->number[n->outputs[i]];
+        const ir_tensor *y = &s->g->tensors.at[n->outputs[i]];
+        outputs[i] = tflite_is_variable(s, y) ? tflite_add_tensor(s, y) : s->number[n->outputs[i]];
     }
+    op.inputs = inputs;
+    op.outputs = outputs;
     say_intermediates(s, out, &op);
     op.options = out->word->options;
     op.values = out->values.at;
     op.value_count = out->values.n;
     op.custom_options = out->custom_options;
-    op.code = code_of(s, out->word, tflite_version_of(out, tensors, op.input_count));
+    op.code = tflite_code_of(s, out->word->builtin, out->word->custom, tflite_version_of(out, tensors, op.input_count));
     *BASE_PUSH(s->arena, &s->to->ops) = op;
+    tflite_write_states(s, n, outputs, op.output_count);
 }
 
 /* "conv_2d" is spelt as CONV_2D. */
@@ -204,9 +192,9 @@ static int preference(const ir_node *n, const tflite_word *w) {
 }
 
 /* Tries a row. why: the first reason why none says the node. */
-static bool try_row(speaker *s, size_t index, const ir_node *n, const tflite_word *w, const char **why) {
-    said *one = &s->nodes[index];
-    *one = (said){.out = {.arena = s->arena, .m = s->m, .g = s->g, .node = n, .word = w}};
+static bool try_row(tflite_speaker *s, size_t index, const ir_node *n, const tflite_word *w, const char **why) {
+    tflite_said *one = &s->nodes[index];
+    *one = (tflite_said){.out = {.arena = s->arena, .m = s->m, .g = s->g, .node = n, .word = w}};
     one->is_said = tflite_say(&one->out);
     if (!one->is_said && !*why) {
         *why = base_printf(s->arena, "as %s: %s", tflite_word_name(w), one->out.why);
@@ -215,9 +203,10 @@ static bool try_row(speaker *s, size_t index, const ir_node *n, const tflite_wor
 }
 
 /* Finds the row that says a node. */
-static void choose(speaker *s, size_t index, const ir_node *n) {
+static void choose(tflite_speaker *s, size_t index, const ir_node *n) {
     const char *why = NULL;
-    const tflite_word *w = tflite_custom_word_of(s->arena, n);
+    const tflite_word *w =
+        ir_control_of(n) != IR_PLAIN ? tflite_control_word_of(n) : tflite_custom_word_of(s->arena, n);
     if (w && try_row(s, index, n, w, &why)) {
         return;
     }
@@ -233,7 +222,7 @@ static void choose(speaker *s, size_t index, const ir_node *n) {
 }
 
 /* TFLite has no operator that copies; a RESHAPE to the same shape does. */
-static const ir_node *as_reshape(const speaker *s, const ir_node *n) {
+static const ir_node *as_reshape(const tflite_speaker *s, const ir_node *n) {
     const ir_shape *shape = &s->g->tensors.at[n->outputs[0]].shape;
     int64_t *dims = BASE_NEWS(s->arena, int64_t, shape->rank + 1u);
     ir_attr *attr = BASE_NEW(s->arena, ir_attr);
@@ -258,7 +247,7 @@ static bool is_among(uint32_t tensor, const uint32_t *list, size_t n) {
 
 /* A copy of a state that is nothing but an output of the graph, after the last change of the state: TFLite lists the
  * variable tensor among the outputs. */
-static bool is_state_at_end(const speaker *s, size_t index) {
+static bool is_state_at_end(const tflite_speaker *s, size_t index) {
     const ir_graph *g = s->g;
     const uint32_t state = g->nodes.at[index].inputs[0], copy = g->nodes.at[index].outputs[0];
     if (g->tensors.at[state].state == IR_NONE || g->tensors.at[copy].state != IR_NONE ||
@@ -274,60 +263,22 @@ static bool is_state_at_end(const speaker *s, size_t index) {
     return true;
 }
 
-static void say_node(speaker *s, size_t index) {
+static void say_node(tflite_speaker *s, size_t index) {
     const ir_node *n = &s->g->nodes.at[index];
     bool copies = !strcmp(n->op, "identity") && n->input_count == 1 && n->output_count == 1 && !n->attr_count &&
                   n->inputs[0] != IR_NONE;
-    if (copies && is_state_at_end(s, index)) {
+    if (copies && tflite_copies_variable(s, n)) {
+        s->nodes[index].copies_variable = true;
+    } else if (copies && is_state_at_end(s, index)) {
         s->stands_for[n->outputs[0]] = n->inputs[0];
     } else {
         choose(s, index, copies ? as_reshape(s, n) : n);
     }
 }
 
-/* ---- states ---- */
-
-/* What a runtime puts into a variable tensor at first: zeros; of int8 its zero point (both runtimes). */
-static bool begins_so(const ir_state *st) {
-    uint64_t bytes = 0;
-    uint8_t zero = st->type == BASE_I8 && st->quant.n == 1 ? (uint8_t)st->quant.zero[0] : 0;
-    if (!st->data) {
-        return !zero;
-    }
-    bool sane = ir_shape_elements(&st->shape, &bytes) && base_type_bytes(st->type, bytes, &bytes);
-    for (uint64_t i = 0; sane && i < bytes; i++) {
-        if (((const uint8_t *)st->data)[i] != zero) {
-            return false;
-        }
-    }
-    return sane;
-}
-
-/* A state is a variable tensor of the one graph that uses it. */
-static void say_states(speaker *s) {
-    for (size_t i = 0; i < s->m->states.n; i++) {
-        const ir_state *st = &s->m->states.at[i];
-        size_t users = 0;
-        for (size_t g = 0; g < s->m->graphs.n; g++) {
-            for (size_t k = 0; k < s->m->graphs.at[g].tensors.n; k++) {
-                users += s->m->graphs.at[g].tensors.at[k].state == i;
-            }
-        }
-        base_place place = {.file = s->m->file};
-        place.path =
-            base_printf(s->arena, "state[%zu] \"%s\"", i, base_printable(s->arena, st->name, strlen(st->name), 60));
-        if (users > 1) {
-            s->status = base_error(s->d, &place,
-                                   "%zu tensors stand for it: TFLite has variable tensors, of one place each", users);
-        } else if (!begins_so(st)) {
-            s->status = base_error(s->d, &place, "its first contents are not those of TFLite's variable tensors");
-        }
-    }
-}
-
 /* ---- graphs ---- */
 
-static void mark(const speaker *s, bool *used, const uint32_t *list, size_t n) {
+static void mark(const tflite_speaker *s, bool *used, const uint32_t *list, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (list[i] != IR_NONE) {
             used[s->stands_for[list[i]]] = true;
@@ -335,7 +286,7 @@ static void mark(const speaker *s, bool *used, const uint32_t *list, size_t n) {
     }
 }
 
-static int32_t *numbers(const speaker *s, const uint32_t *list, size_t n) {
+static int32_t *numbers(const tflite_speaker *s, const uint32_t *list, size_t n) {
     int32_t *out = BASE_NEWS(s->arena, int32_t, n + 1);
     for (size_t i = 0; i < n; i++) {
         out[i] = s->number[s->stands_for[list[i]]];
@@ -345,14 +296,18 @@ static int32_t *numbers(const speaker *s, const uint32_t *list, size_t n) {
 
 /* The tensors that stand in the file. Those that an operator of TFLite does not list, its states among the outputs, are
  * there only if others use them. */
-static bool *used_tensors(const speaker *s) {
+static bool *used_tensors(const tflite_speaker *s) {
     const ir_graph *g = s->g;
     bool *used = BASE_NEWS(s->arena, bool, g->tensors.n + 1);
     mark(s, used, g->inputs.at, g->inputs.n);
     mark(s, used, g->outputs.at, g->outputs.n);
     for (size_t i = 0; i < g->nodes.n; i++) {
         const tflite_out *out = &s->nodes[i].out;
-        if (s->nodes[i].is_said) {
+        const ir_node *n = &g->nodes.at[i];
+        if (s->nodes[i].copies_variable) {
+            mark(s, used, n->inputs, 1);
+            mark(s, used, n->outputs, 1);
+        } else if (s->nodes[i].is_said) {
             mark(s, used, out->node->inputs, out->node->input_count);
             mark(s, used, out->node->outputs, out->node->output_count - out->states);
         }
@@ -361,7 +316,7 @@ static bool *used_tensors(const speaker *s) {
 }
 
 /* Scales of blocks stand in the file beside the weights that have them. */
-static void say_blocks(speaker *s) {
+static void say_blocks(tflite_speaker *s) {
     for (size_t i = 0; i < s->g->nodes.n; i++) {
         const tflite_out *out = &s->nodes[i].out;
         if (!s->nodes[i].is_said || !out->block_size) {
@@ -378,13 +333,13 @@ static void say_blocks(speaker *s) {
     }
 }
 
-static void say_graph(speaker *s, const ir_graph *g) {
+static void say_graph(tflite_speaker *s, const ir_graph *g) {
     s->g = g;
     s->to = BASE_PUSH(s->arena, &s->file->graphs);
     s->to->name = g->name;
     s->made = base_map_new(s->arena);
     s->number = BASE_NEWS(s->arena, int32_t, g->tensors.n + 1);
-    s->nodes = BASE_NEWS(s->arena, said, g->nodes.n + 1);
+    s->nodes = BASE_NEWS(s->arena, tflite_said, g->nodes.n + 1);
     s->stands_for = BASE_NEWS(s->arena, uint32_t, g->tensors.n + 1);
     for (size_t i = 0; i < g->tensors.n; i++) {
         s->stands_for[i] = (uint32_t)i;
@@ -400,8 +355,11 @@ static void say_graph(speaker *s, const ir_graph *g) {
         }
     }
     say_blocks(s);
+    tflite_say_handles(s);
     for (size_t i = 0; i < g->nodes.n; i++) {
-        if (s->nodes[i].is_said) {
+        if (s->nodes[i].copies_variable) {
+            tflite_say_copy(s, &g->nodes.at[i]);
+        } else if (s->nodes[i].is_said) {
             say_operator(s, &s->nodes[i].out);
         }
     }
@@ -412,17 +370,18 @@ static void say_graph(speaker *s, const ir_graph *g) {
 }
 
 base_status tflite_say_model(base_arena *arena, const ir_model *m, tflite_file *file, base_diags *d) {
-    speaker s = {.arena = arena, .m = m, .file = file, .d = d, .status = BASE_OK};
+    tflite_speaker s = {.arena = arena, .m = m, .file = file, .d = d, .status = BASE_OK};
     s.buffers = base_map_new(arena);
     s.codes = base_map_new(arena);
     *BASE_PUSH(arena, &file->buffers) = (base_bytes){0};
-    say_states(&s);
+    tflite_say_states(&s);
     for (size_t i = 0; i < m->graphs.n; i++) {
         say_graph(&s, &m->graphs.at[i]);
     }
+    tflite_say_first_contents(&s);
     file->metadata = BASE_NEWS(arena, uint32_t, m->metadata.n + 1);
     for (size_t i = 0; i < m->metadata.n; i++) {
-        file->metadata[i] = buffer_of(&s, m->metadata.at[i].data, m->metadata.at[i].size);
+        file->metadata[i] = tflite_buffer_of(&s, m->metadata.at[i].data, m->metadata.at[i].size);
     }
     return s.status;
 }

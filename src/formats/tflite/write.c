@@ -108,6 +108,7 @@ static wire_ref write_options(layout *l, const tflite_file_op *op) {
         lists[i] = v->list     ? wire_build_i32s(&l->b, v->list, v->n)
                    : v->wide   ? wire_build_i64s(&l->b, v->wide, v->n)
                    : v->floats ? wire_build_floats(&l->b, v->floats, v->n)
+                   : v->text   ? wire_build_string(&l->b, v->text, strlen(v->text))
                                : 0;
     }
     wire_build_table(&l->b);
@@ -120,6 +121,7 @@ static wire_ref write_options(layout *l, const tflite_file_op *op) {
         case TFLITE_I32S:
         case TFLITE_I64S:
         case TFLITE_F32S:
+        case TFLITE_STRING:
             tflite_put_ref(&l->b, v->field, lists[i]);
             break;
         default:

@@ -23,7 +23,7 @@ typedef struct tflite_file_tensor {
 typedef struct tflite_file_op {
     uint32_t code;
     size_t input_count, output_count;
-    int32_t *inputs, *outputs; /* -1: absent */
+    const int32_t *inputs, *outputs; /* -1: absent */
     size_t intermediate_count;
     int32_t *intermediates;
     base_bytes custom_options;

@@ -244,6 +244,118 @@ static void versions_follow_types_and_shapes(void **state) {
     assert_int_equal(number(&c, TFLITE_OperatorCode_deprecated_builtin_code), 127);
 }
 
+/* ---- states and control ---- */
+
+static const char counter[] = HEAD
+    "state @0 f32[2] \"sum\" = hex \"0000803f00000040\"\n"
+    "state @1 f32[2] \"sum\"\n"
+    "graph \"main\" 0 {\n"
+    "  tensor %0 f32[2] \"x\"\n  tensor %1 f32[2] \"s\" state @0\n  tensor %2 f32[2] \"old\"\n"
+    "  tensor %3 f32[2] \"new\"\n  tensor %4 bool[] \"c\"\n  tensor %5 f32[2] \"y\"\n"
+    "  inputs (%0, %4)\n  outputs (%5)\n"
+    "  node identity (%1) -> (%2) from \"READ_VARIABLE\"\n"
+    "  node add (%2, %0) -> (%3) {act: text \"none\"}\n"
+    "  node identity (%3) -> (%1) from \"ASSIGN_VARIABLE\"\n"
+    "  node if (%4, %3) -> (%5) {then: graph 1, else: graph 2}\n"
+    "}\n"
+    "graph \"then\" 1 {\n"
+    "  tensor %0 f32[2] \"a\"\n  tensor %1 f32[2] \"b\"\n  inputs (%0)\n  outputs (%1)\n  node neg (%0) -> (%1)\n}\n"
+    "graph \"else\" 2 {\n"
+    "  tensor %0 f32[2] \"a\"\n  tensor %1 f32[2] \"b\"\n  tensor %2 f32[2] \"t\" state @1\n  inputs (%0)\n"
+    "  outputs (%1)\n  node identity (%0) -> (%2)\n  node identity (%2) -> (%1)\n}\n";
+
+/* The builtin code of operator i of a sub-graph. */
+static int64_t operator_of(uint64_t graph, uint64_t i) {
+    wire_table g = element(&t.model, TFLITE_Model_subgraphs, graph), op = element(&g, TFLITE_SubGraph_operators, i);
+    wire_table c = element(&t.model, TFLITE_Model_operator_codes, (uint64_t)number(&op, TFLITE_Operator_opcode_index));
+    return number(&c, TFLITE_OperatorCode_builtin_code);
+}
+
+static wire_table options_of(uint64_t graph, uint64_t i) {
+    wire_table g = element(&t.model, TFLITE_Model_subgraphs, graph), op = element(&g, TFLITE_SubGraph_operators, i);
+    unsigned type;
+    return tflite_union(&t.fb, NULL, &op, TFLITE_Operator_builtin_options, &type);
+}
+
+static void variables_and_branches_are_written(void **state) {
+    (void)state;
+    write_model(parse(counter));
+    assert_int_equal(count(&t.model, TFLITE_Model_subgraphs), 4);
+    /* CALL_ONCE of the last sub-graph, the handle, then the nodes */
+    static const int64_t entry[] = {129, 142, 143, 0, 144, 118}, branch[] = {142, 144, 143},
+                         first[] = {142, 144, 142, 144};
+    for (uint64_t i = 0; i < 6; i++) {
+        assert_int_equal(operator_of(0, i), entry[i]);
+    }
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_int_equal(operator_of(2, i), branch[i]);
+    }
+    for (uint64_t i = 0; i < 4; i++) {
+        assert_int_equal(operator_of(3, i), first[i]);
+    }
+    wire_table once = options_of(0, 0), handle = options_of(0, 1), other = options_of(2, 0), choice = options_of(0, 5);
+    assert_int_equal(number(&once, TFLITE_CallOnceOptions_init_subgraph_index), 3);
+    assert_text(&handle, TFLITE_VarHandleOptions_container, "");
+    assert_text(&handle, TFLITE_VarHandleOptions_shared_name, "sum");
+    assert_text(&other, TFLITE_VarHandleOptions_shared_name, "variable 1"); /* its own name is taken */
+    assert_int_equal(number(&choice, TFLITE_IfOptions_then_subgraph_index), 1);
+    assert_int_equal(number(&choice, TFLITE_IfOptions_else_subgraph_index), 2);
+    ir_model *back = read_again();
+    assert_int_equal(back->states.n, 2);
+    assert_memory_equal(back->states.at[0].data, "\0\0\x80\x3f\0\0\0\x40", 8);
+    assert_int_equal(back->graphs.n, 3);
+    assert_int_equal(back->graphs.at[0].nodes.n, 4);
+    assert_int_equal(back->graphs.at[2].nodes.n, 2);
+    assert_int_equal(ir_control_of(&back->graphs.at[0].nodes.at[3]), IR_IF);
+}
+
+/* Nodes that read and write a state themselves: it is read before, and assigned after. */
+static void any_node_may_touch_a_state(void **state) {
+    (void)state;
+    write_model(parse(HEAD "state @0 f32[2] \"\"\n"
+                           "graph \"main\" 0 {\n  tensor %0 f32[2] \"x\"\n  tensor %1 f32[2] \"s\" state @0\n"
+                           "  tensor %2 f32[2] \"y\"\n  inputs (%0)\n  outputs (%2)\n"
+                           "  node add (%1, %0) -> (%1) {act: text \"none\"}\n"
+                           "  node mul (%1, %1) -> (%2) {act: text \"none\"}\n}\n"));
+    static const int64_t want[] = {129, 142, 143, 0, 144, 143, 18};
+    wire_table g = element(&t.model, TFLITE_Model_subgraphs, 0);
+    assert_int_equal(count(&g, TFLITE_SubGraph_operators), 7);
+    for (uint64_t i = 0; i < 7; i++) {
+        assert_int_equal(operator_of(0, i), want[i]);
+    }
+    ir_model *back = read_again();
+    assert_int_equal(back->graphs.at[0].nodes.n, 5); /* what reads and assigns is copies */
+}
+
+static const char recurrent[] = HEAD
+    "state @0 f32[1,6] \"s\"%s\n"
+    "graph \"main\" 0 {\n  tensor %%0 f32[1,2] \"x\"\n  tensor %%1 f32[2,2] \"f\" = hex \"%032d\"\n"
+    "  tensor %%2 f32[2,3] \"w\" = hex \"%048d\"\n  tensor %%3 f32[1,6] \"s\" state @0\n  tensor %%4 f32[1,2] \"y\"\n"
+    "  tensor %%5 f32[1,6] \"end\"\n%s  inputs (%%0)\n  outputs (%%4, %%5)\n"
+    "  node svdf (%%0, %%1, %%2, _, %%3) -> (%%4, %%3) {rank: int 1, act: text \"none\", asymmetric_quantize_inputs: "
+    "int "
+    "0}\n  node identity (%%3) -> (%%5)\n%s}\n";
+
+static void states_of_recurrent_operators_are_variable_tensors(void **state) {
+    (void)state;
+    write_model(parse(base_printf(t.arena, recurrent, "", 0, 0, "", "")));
+    wire_table g = element(&t.model, TFLITE_Model_subgraphs, 0), op = element(&g, TFLITE_SubGraph_operators, 0);
+    assert_int_equal(count(&g, TFLITE_SubGraph_operators), 1); /* the state itself is the second output */
+    assert_int_equal(count(&op, TFLITE_Operator_outputs), 1);
+    wire_vector outputs = tflite_list(&t.fb, NULL, &g, TFLITE_SubGraph_outputs);
+    assert_int_equal(wire_fb_i32_at(&t.fb, &outputs, 1), 3);
+    wire_table s = element(&g, TFLITE_SubGraph_tensors, 3);
+    assert_int_equal(number(&s, TFLITE_Tensor_is_variable), 1);
+    ir_model *back = read_again();
+    assert_int_equal(back->states.n, 1);
+    assert_int_equal(back->graphs.at[0].nodes.n, 2);
+    refused(
+        base_printf(t.arena, recurrent, " = hex \"0000803f0000000000000000000000000000000000000000\"", 0, 0, "", ""),
+        "state[0] \"s\"", "TFLite has no first contents for the state of a recurrent operator but zeros");
+    refused(base_printf(t.arena, recurrent, "", 0, 0, "  tensor %6 f32[1,6] \"again\" state @0\n", ""),
+            "state[0] \"s\"", "TFLite has one tensor for the state of a recurrent operator; 2 stand for it");
+}
+
 /* ---- what TFLite has no words for ---- */
 
 static void what_cannot_be_said_is_refused(void **state) {
@@ -288,6 +400,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_same_model_gives_the_same_bytes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_operator_that_was_read_is_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(versions_follow_types_and_shapes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(variables_and_branches_are_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(any_node_may_touch_a_state, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(states_of_recurrent_operators_are_variable_tensors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_said_is_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

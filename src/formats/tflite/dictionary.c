@@ -42,6 +42,7 @@
 #define INPUTS(field) STEP(inputs, NULL, TFLITE_##field, 0)
 #define OUTPUTS(field) STEP(outputs, NULL, TFLITE_##field, 0)
 #define TYPE_OUT(field) STEP(type_out, NULL, TFLITE_##field, 0)
+#define TYPE_OF_OUT(field, output) STEP(type_out, NULL, TFLITE_##field, output)
 #define TYPE_IN(field, input) STEP(type_in, NULL, TFLITE_##field, input)
 #define TIMES(field) STEP(times, NULL, TFLITE_##field, 0)
 #define COUNTED STEP(counted, NULL, 0, 0)

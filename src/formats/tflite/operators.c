@@ -34,10 +34,30 @@ static int64_t read_code(tflite_reader *r, const wire_path *outer, const wire_ta
     return wire_fb_failed(&r->fb) ? -1 : builtin;
 }
 
+/* Why an operator has no word, as what to do instead. */
+static const char *remedy_of(int64_t code) {
+    static const struct {
+        tflite_builtin builtin;
+        const char *remedy;
+    } refusals[] = {
+#define NO_KERNEL "TFLite's reference kernels have none for it: convert the model to TFLite's own operators"
+#define REFUSAL(builtin, remedy) {TFLITE_OP_##builtin, remedy},
+#include "formats/tflite/refusals.def"
+#undef REFUSAL
+#undef NO_KERNEL
+    };
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        if ((int64_t)refusals[i].builtin == code) {
+            return refusals[i].remedy;
+        }
+    }
+    return TFLITE_REMEDY_OPERATOR;
+}
+
 /* Has to be said once for each operator, not once for each of its tensors. */
 static void note_unsupported(tflite_reader *r, const wire_path *path, const wire_table *op, int64_t code,
                              const char *custom) {
-    const char *remedy = TFLITE_REMEDY_OPERATOR;
+    const char *remedy = remedy_of(code);
     const char *what = base_printf(r->arena, "operator %s", path->note);
     if (code == TFLITE_OP_CUSTOM && !strncmp(custom, "Flex", 4)) {
         what = base_printf(r->arena, "custom operator \"%s\"", custom);

@@ -135,7 +135,7 @@ static void put_type(tflite_out *out, int field, base_type type) {
 }
 
 static void put_type_out(tflite_out *out, const tflite_step *step) {
-    put_type(out, step->a, tflite_out_output(out, 0)->type);
+    put_type(out, step->a, tflite_out_output(out, (size_t)step->b)->type);
 }
 
 const tflite_step_kind tflite_step_type_out = {"TYPE_OUT", NULL, put_type_out};

@@ -23,7 +23,7 @@ QUANTISED = ('i8', 'u8', 'i16')
 
 class Row:
     def __init__(self, operator, kind, draw, options, refused, version, tflm):
-        self.operator, self.kind, self.draw, self.options, self.refused = operator, kind, draw, options, refused
+        self.operator, self.kind, self.draw, self.options, self.refused = operator, kind, draw, options, refused or {}
         self.version, self.tflm = version, tflm
 
     @property
@@ -32,7 +32,8 @@ class Row:
 
 
 def row(operator, *kinds, options=None, refused=None, version=None, tflm=True):
-    """refused: why Burin may refuse what LiteRT computes (a row without it may not be refused). operator: a builtin's name, or several
+    """refused: {provider: why Burin refuses there what LiteRT computes}, the providers being reference (the evaluator), host (emitted C) and
+    written (the file that Burin writes); nothing else may be refused. operator: a builtin's name, or several
     in a list: draw is called as draw(r, kind, name). tflm: False where TFLM computes what has no meaning."""
     def add(draw):
         for name in operator if isinstance(operator, (list, tuple)) else [operator]:

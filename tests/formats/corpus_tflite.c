@@ -134,6 +134,12 @@ static void broken_files(void **state) {
 
 static void must_name_it(session *s, const char *path, void *user) {
     (void)user;
+    /* Its custom operator has a row of its own. */
+    static const char *const known = "coco_ssd_mobilenet_v1_uint8_postprocess.tflite";
+    if (!strcmp(formats_base_name(path), known)) {
+        assert_int_equal(s->status, BASE_OK);
+        return;
+    }
     assert_int_equal(s->status, BASE_REFUSED);
     const base_diag *d = &s->d.list.at[0];
     if (!d->has_byte || !d->path ||

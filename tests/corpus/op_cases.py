@@ -133,7 +133,11 @@ def run(word, case):
     runtime = {'tflm': build.run_tflm, 'litert': build.run_litert}[case.source.split()[0]]
     model = build.build(word, case.attrs, case.inputs, case.outputs)
     given = [x for x in case.inputs if x is not None]
-    return runtime(model, [x.data for x in given if not x.constant and not x.state], [x.data for x in given if x.state])
+    arrays = [x.data for x in given if not x.constant and not x.state]
+    if word in ('real', 'imag', 'complex_abs'):
+        arrays = [build.complex_data(x) for x in arrays]
+    got = runtime(model, arrays, [x.data for x in given if x.state])
+    return [np.ascontiguousarray(v)[..., None].view(np.float32) if v.dtype.kind == 'c' else v for v in map(np.asarray, got)]
 
 
 def text_of(values):

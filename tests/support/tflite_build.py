@@ -8,9 +8,9 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 
 DTYPE = {'i8': np.int8, 'u8': np.uint8, 'i16': np.int16, 'u16': np.uint16, 'i32': np.int32, 'u32': np.uint32, 'i64': np.int64,
-         'u64': np.uint64, 'f32': np.float32, 'f16': np.float16, 'f64': np.float64, 'bool': np.bool_, 'i4': np.int8, 'i2': np.int8}
+         'u64': np.uint64, 'f32': np.float32, 'f16': np.float16, 'f64': np.float64, 'bool': np.bool_, 'c64': np.complex64, 'i4': np.int8, 'i2': np.int8}
 TENSOR = {'i8': 'INT8', 'u8': 'UINT8', 'i16': 'INT16', 'u16': 'UINT16', 'i32': 'INT32', 'u32': 'UINT32', 'i64': 'INT64',
-          'u64': 'UINT64', 'f32': 'FLOAT32', 'f16': 'FLOAT16', 'f64': 'FLOAT64', 'bool': 'BOOL', 'i4': 'INT4', 'i2': 'INT2'}
+          'u64': 'UINT64', 'f32': 'FLOAT32', 'f16': 'FLOAT16', 'f64': 'FLOAT64', 'bool': 'BOOL', 'c64': 'COMPLEX64', 'i4': 'INT4', 'i2': 'INT2'}
 BITS = {'i4': 4, 'i2': 2}                            # packed, the first element lowest
 ACT = {'none': 0, 'relu': 1, 'relu_n1_to_1': 2, 'relu6': 3, 'tanh': 4}
 
@@ -286,6 +286,11 @@ def operator(word, attrs, inputs, outputs):
     elif word == 'unpack':
         o, name = new('Unpack'), 'UNPACK'
         o.axis, o.num = attrs['axis'], x.shape[attrs['axis']]
+    elif word in ('real', 'imag', 'complex_abs'):
+        o, name = None, word.upper()
+    elif word == 'rfft2d':
+        o, name = new('Rfft2d'), 'RFFT2D'
+        inputs = inputs + [constant_list(attrs['fft_length'])]
     elif word in CUSTOM:
         return CUSTOM[word], flexbuffer(attrs), inputs
     elif word == 'svdf':
@@ -377,10 +382,23 @@ def option_table(name, fields):
     return o
 
 
+def complex_of(t):
+    """Pairs of floats in a last extent of 2 as complex numbers."""
+    return Tensor('c64', t.shape[:-1], None if t.data is None else complex_data(t.data))
+
+
+def complex_data(data):
+    return np.ascontiguousarray(data).view(np.complex64)[..., 0]
+
+
 def build(word, attrs, inputs, outputs):
     """The bytes of a model of one operator, in Burin's words. inputs: Tensor or None (absent). The last outputs are the states'
     new contents: the operator of the file has only those before."""
     name, options, inputs = operator(word, attrs, inputs, outputs)
+    if word in ('real', 'imag', 'complex_abs'):
+        inputs = [complex_of(inputs[0])]
+    if word == 'rfft2d':
+        outputs = [complex_of(outputs[0])]
     states = sum(t is not None and t.state for t in inputs)
     return build_model([(name, options, inputs, outputs[:len(outputs) - states], intermediates(word, attrs, inputs))])
 

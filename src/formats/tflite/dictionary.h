@@ -113,6 +113,8 @@ struct tflite_out {
     int64_t block_size;
     uint32_t block_weights, block_scales;
     base_bytes custom_options; /* of a custom operator */
+    /* The tensor that is complex in the file, pairs of floats here: its number + 1; 0: none. */
+    uint32_t complex;
     size_t states;   /* so many of the node's last outputs are states, which TFLite's operator does not list */
     const char *why; /* the row cannot say the node: the reason; NULL: so far it can */
 };

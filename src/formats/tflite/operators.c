@@ -210,6 +210,24 @@ static bool blocks_are_supported(tflite_op *op) {
     return true;
 }
 
+/* A kernel takes complex numbers only if its row says so; but moving them around is the same for pairs of floats. */
+static bool complex_is_supported(tflite_op *op) {
+    bool known = op->word && !strcmp(op->word->word, "reshape");
+    for (size_t i = 0; op->word && i < TFLITE_MOST_STEPS && op->word->steps[i].kind; i++) {
+        known = known || op->word->steps[i].kind == &tflite_step_complex;
+    }
+    for (size_t i = 0; i < op->input_count + op->output_count && !known; i++) {
+        uint32_t t = i < op->input_count ? op->inputs[i] : op->outputs[i - op->input_count];
+        if (t != IR_NONE && t < op->r->tensor_count && op->r->is_complex[t]) {
+            tflite_unsupported(op->r, op->path, op->table.at,
+                               base_printf(op->r->arena, "operator %s of complex numbers", op->path->note),
+                               "RFFT2D, REAL, IMAG, COMPLEX_ABS and RESHAPE take them");
+            return false;
+        }
+    }
+    return true;
+}
+
 void tflite_make_attributes(tflite_op *op, uint32_t id) {
     tflite_reader *r = op->r;
     const size_t notes = r->notes;
@@ -340,7 +358,7 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
             tflite_read_control(&op, code);
         }
     } else if (settled && folded(code) && !counts_extents(&op)) {
-        if (tensors_are_supported(&op, false)) {
+        if (tensors_are_supported(&op, false) && complex_is_supported(&op)) {
             folded(code)(&op);
         }
     } else if ((!word || !settled) && r->keep_unsupported) {
@@ -352,7 +370,7 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     } else if (!word) {
         note_unsupported(r, path, table, code, custom);
     } else if (settled && check_counts(&op) && read_options(&op) && tensors_are_supported(&op, false) &&
-               blocks_are_supported(&op)) {
+               blocks_are_supported(&op) && complex_is_supported(&op)) {
         make_node(&op, (uint32_t)path->index);
     }
 }

@@ -87,6 +87,7 @@ typedef struct tflite_reader {
     tflite_blocks *blocks;
     bool *derived;     /* its contents were computed here, from shapes */
     bool *is_variable; /* the file says that it keeps its contents */
+    bool *is_complex;  /* its type is COMPLEX64: pairs of floats in a last extent that the file does not state */
     uint64_t dense;    /* bytes of sparse tensors that were made dense */
     bool *is_resource; /* its type is RESOURCE */
     uint32_t *handle;  /* the variable that it is the handle of; IR_NONE: none */

@@ -333,6 +333,31 @@ static void say_blocks(tflite_speaker *s) {
     }
 }
 
+/* Pairs of floats that one operator says are complex are so for all: another that does not know is refused. */
+static void say_complex(tflite_speaker *s) {
+    for (size_t i = 0; i < s->g->nodes.n; i++) {
+        const tflite_out *out = &s->nodes[i].out;
+        tflite_file_tensor *t =
+            s->nodes[i].is_said && out->complex ? &s->to->tensors.at[s->number[out->complex - 1]] : NULL;
+        if (t && t->type != TFLITE_TYPE_COMPLEX64) {
+            t->type = TFLITE_TYPE_COMPLEX64;
+            t->shape.rank--;
+        }
+    }
+    for (size_t i = 0; i < s->g->nodes.n; i++) {
+        const tflite_out *out = &s->nodes[i].out;
+        for (size_t k = 0; s->nodes[i].is_said && k < out->node->input_count + out->node->output_count; k++) {
+            const size_t inputs = out->node->input_count;
+            uint32_t t = k < inputs ? out->node->inputs[k] : out->node->outputs[k - inputs];
+            if (t != IR_NONE && t + 1 != out->complex && s->number[t] >= 0 &&
+                s->to->tensors.at[s->number[t]].type == TFLITE_TYPE_COMPLEX64) {
+                base_place place = ir_place_node(s->m, s->g, i);
+                s->status = base_error(s->d, &place, "TFLite cannot say this operator of complex numbers");
+            }
+        }
+    }
+}
+
 static void say_graph(tflite_speaker *s, const ir_graph *g) {
     s->g = g;
     s->to = BASE_PUSH(s->arena, &s->file->graphs);
@@ -356,6 +381,7 @@ static void say_graph(tflite_speaker *s, const ir_graph *g) {
     }
     say_blocks(s);
     tflite_say_handles(s);
+    say_complex(s);
     for (size_t i = 0; i < g->nodes.n; i++) {
         if (s->nodes[i].copies_variable) {
             tflite_say_copy(s, &g->nodes.at[i]);

@@ -56,6 +56,12 @@ const char *tflite_field_name(tflite_field f); /* "stride_w" */
 tflite_kind tflite_field_kind(tflite_field f);
 /* Least and largest value of an integer field. */
 void tflite_field_range(tflite_field f, int64_t *lo, int64_t *hi);
+enum {
+#define TENSOR_TYPE(name, code, base) TFLITE_TYPE_##name = code,
+#include "formats/tflite/schema.def"
+#undef TENSOR_TYPE
+};
+
 const char *tflite_builtin_name(int64_t code);  /* NULL: no such operator in the schema */
 const char *tflite_options_name(unsigned type); /* "Conv2DOptions"; NULL: none */
 const char *tflite_type_name(int64_t code);     /* "FLOAT32"; NULL: no such type in the schema */

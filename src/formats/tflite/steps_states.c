@@ -1,5 +1,5 @@
-/* steps_states.c - the dictionary's steps for operators that keep something between runs: variable tensors, which are
- * states, and the intermediates that say how a recurrent operator quantises inside.
+/* steps_states.c - the dictionary's steps for tensors that are more than values: variable tensors, which are states, the
+ * intermediates that say how a recurrent operator quantises inside, and complex numbers.
  *
  * Takes an operator whose tensors are verified, or a node. TFLite lists a state among the inputs alone; the node has it
  * among its outputs too, since it changes it.
@@ -141,3 +141,24 @@ static void put_intermediates(tflite_out *out, const tflite_step *step) {
 }
 
 const tflite_step_kind tflite_step_intermediates = {"INTERMEDIATES", make_intermediates, put_intermediates};
+
+/* ---- COMPLEX ---- */
+
+static void make_complex(tflite_op *op, const tflite_step *step) {
+    uint32_t t = step->a >= 0 ? op->inputs[step->a] : op->outputs[step->b];
+    if (t >= op->r->tensor_count || !op->r->is_complex[t]) {
+        tflite_op_error(op, "its %s has type %s: expected COMPLEX64", step->a >= 0 ? "input" : "output",
+                        base_type_name(op->r->g->tensors.at[t].type));
+    }
+}
+
+static void put_complex(tflite_out *out, const tflite_step *step) {
+    uint32_t t = step->a >= 0 ? out->node->inputs[step->a] : out->node->outputs[step->b];
+    const ir_tensor *x = &out->g->tensors.at[t];
+    if (x->type != BASE_F32 || !x->shape.rank || x->shape.dim[x->shape.rank - 1] != 2) {
+        tflite_out_cannot(out, "its complex numbers are no pairs of floats in a last extent of 2");
+    }
+    out->complex = t + 1;
+}
+
+const tflite_step_kind tflite_step_complex = {"COMPLEX", make_complex, put_complex};

@@ -33,7 +33,8 @@ static void read_openness(source *s, const wire_vector *dims) {
 static bool read_shape(source *s) {
     wire_fb *fb = &s->r->fb;
     wire_vector dims = tflite_list(fb, s->path, &s->table, TFLITE_Tensor_shape);
-    if (dims.n > IR_MAX_RANK) {
+    const bool is_complex = s->r->is_complex[s->t->source];
+    if (dims.n + is_complex > IR_MAX_RANK) {
         tflite_unsupported(s->r, s->path, s->table.at,
                            base_printf(s->r->arena, "a tensor of rank %llu", (unsigned long long)dims.n),
                            base_printf(s->r->arena, "at most %u extents are read", IR_MAX_RANK));
@@ -49,6 +50,9 @@ static bool read_shape(source *s) {
             s->r->open[s->t->source] |= (uint32_t)1 << i;
             s->r->unsettled[s->t->source] = true;
         }
+    }
+    if (is_complex) {
+        shape.dim[shape.rank++] = 2;
     }
     if (s->r->bad_shape[s->t->source]) {
         s->t->shape = shape;
@@ -71,6 +75,9 @@ static bool read_type(source *s) {
     if (!name) {
         tflite_error(&s->r->fb, s->path, &s->table, TFLITE_Tensor_type, "there is no tensor type %lld",
                      (long long)code);
+    } else if (code == TFLITE_TYPE_COMPLEX64) {
+        s->r->is_complex[s->t->source] = true;
+        s->t->type = BASE_F32;
     } else if (!strcmp(name, "RESOURCE")) {
         s->r->is_resource[s->t->source] = true; /* what uses it has to know more */
     } else if (s->t->type == BASE_NONE) {
@@ -264,6 +271,7 @@ void tflite_read_tensors(tflite_reader *r, const wire_path *outer, const wire_ta
     wire_vector tensors = tflite_list(&r->fb, outer, subgraph, TFLITE_SubGraph_tensors);
     r->bad_shape = BASE_NEWS(r->arena, uint64_t, tensors.n + 1);
     r->is_variable = BASE_NEWS(r->arena, bool, tensors.n + 1);
+    r->is_complex = BASE_NEWS(r->arena, bool, tensors.n + 1);
     r->is_resource = BASE_NEWS(r->arena, bool, tensors.n + 1);
     r->handle = BASE_NEWS(r->arena, uint32_t, tensors.n + 1);
     memset(r->handle, 0xff, (tensors.n + 1) * sizeof *r->handle);

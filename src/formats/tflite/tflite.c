@@ -305,6 +305,7 @@ void tflite_read_subgraph(tflite_reader *r, tflite_call *call) {
         r->derived = at.derived;
         r->blocks = at.blocks;
         r->is_variable = at.is_variable;
+        r->is_complex = at.is_complex;
         r->is_resource = at.is_resource;
         r->handle = at.handle;
     }

@@ -181,7 +181,7 @@ static void constants_are_borrowed(void **state) {
 static void every_type(void **state) {
     (void)state;
     static const base_type types[] = {BASE_F32,  BASE_F16,  BASE_I32,  BASE_U8,       BASE_I64,   BASE_NONE,
-                                      BASE_BOOL, BASE_I16,  BASE_NONE, BASE_I8,       BASE_F64,   BASE_NONE,
+                                      BASE_BOOL, BASE_I16,  BASE_F32,  BASE_I8,       BASE_F64,   BASE_NONE,
                                       BASE_U64,  BASE_NONE, BASE_NONE, BASE_U32,      BASE_U16,   BASE_I4,
                                       BASE_BF16, BASE_I2,   BASE_U4,   BASE_F8E4M3FN, BASE_F8E5M2};
     for (int i = 0; i < 23; i++) {
@@ -192,7 +192,12 @@ static void every_type(void **state) {
         base_status status = read_model(&m);
         assert_int_equal(status, types[i] == BASE_NONE ? BASE_REFUSED : BASE_OK);
         if (m) {
-            assert_int_equal(m->graphs.at[0].tensors.at[0].type, types[i]);
+            const ir_tensor *x = &m->graphs.at[0].tensors.at[0];
+            bool is_complex = i == 8; /* pairs of floats, in a last extent of 2 */
+            assert_int_equal(x->type, types[i]);
+            assert_int_equal(x->shape.rank, 1 + is_complex);
+            assert_int_equal(x->shape.dim[0], 3);
+            assert_int_equal(x->shape.dim[is_complex], is_complex ? 2 : 3);
         } else {
             assert_non_null(strstr(t.d.list.at[0].message, i == 13 ? "a resource as input or output" : "tensor type "));
         }
@@ -612,7 +617,7 @@ static void everything_unsupported_is_listed(void **state) {
     t.spec.op_count = 6;
     t.spec.tensor_count = 6;
     t.spec.tensors[5] = (model_tensor){.type = 5, .rank = 1, .dims = {1}, .name = "words"};
-    t.spec.ops[2] = (model_op){.code = 131, .input_count = 1, .inputs = {4}, .output_count = 1, .outputs = {3}};
+    t.spec.ops[2] = (model_op){.code = 149, .input_count = 1, .inputs = {4}, .output_count = 1, .outputs = {3}};
     t.spec.ops[3] = t.spec.ops[2];
     t.spec.ops[4] = (model_op){.code = 32, .custom = "My\nOp", .input_count = 1, .output_count = 1, .outputs = {3}};
     t.spec.ops[5] = (model_op){.code = 32, .custom = "FlexErf", .input_count = 1, .output_count = 1, .outputs = {3}};
@@ -622,12 +627,12 @@ static void everything_unsupported_is_listed(void **state) {
     assert_int_equal(read_model(&m), BASE_REFUSED);
     assert_int_equal(t.d.errors, 5);
     static const char *const paths[] = {"subgraph[0]/tensor[5] \"words\"", "subgraph[0]/operator[0] FULLY_CONNECTED",
-                                        "subgraph[0]/operator[2] RFFT2D", "subgraph[0]/operator[4] My\\x0aOp",
+                                        "subgraph[0]/operator[2] MULTINOMIAL", "subgraph[0]/operator[4] My\\x0aOp",
                                         "subgraph[0]/operator[5] FlexErf"};
     static const char *const parts[] = {
         "tensor type STRING is not supported; ",
         "operator FULLY_CONNECTED with the fused activation TANH is not supported; ",
-        "operator RFFT2D is not supported, 2 times: operator[2], operator[3]; ",
+        "operator MULTINOMIAL is not supported, 2 times: operator[2], operator[3]; ",
         "custom operator \"My\\x0aOp\" is not supported; ",
         "custom operator \"FlexErf\" is not supported; it is a TensorFlow operator: ",
     };
@@ -638,6 +643,35 @@ static void everything_unsupported_is_listed(void **state) {
         }
     }
     assert_int_equal(t.d.list.at[2].byte, t.at.op[2]);
+}
+
+/* Of complex numbers, elements are no numbers: what is not made for them is refused, and so is what they are not made for. */
+static void complex_numbers_are_for_their_operators(void **state) {
+    (void)state;
+    static const struct {
+        int code, input, output;
+        const char *message; /* NULL: it is read */
+    } all[] = {{134, 8, 0, NULL},
+               {135, 8, 0, NULL},
+               {22, 8, 8, NULL},
+               {18, 8, 8, "operator MUL of complex numbers is not"},
+               {77, 8, 2, "operator SHAPE of complex numbers is not"},
+               {136, 0, 0, "input has type f32: expected COMPLEX64"}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        t.spec = (model_spec){.tensor_count = 2, .op_count = 1, .input_count = 1, .output_count = 1, .outputs = {1}};
+        t.spec.tensors[0] = (model_tensor){.type = all[i].input, .rank = 1, .dims = {3}};
+        t.spec.tensors[1] = (model_tensor){.type = all[i].output, .rank = 1, .dims = {all[i].code == 77 ? 1 : 3}};
+        t.spec.ops[0] = (model_op){.code = all[i].code == 136 ? 134 : all[i].code,
+                                   .input_count = all[i].code == 18 ? 2 : 1,
+                                   .output_count = 1,
+                                   .outputs = {1}};
+        build();
+        ir_model *m = NULL;
+        assert_int_equal(read_model(&m), all[i].message ? BASE_REFUSED : BASE_OK);
+        if (all[i].message && !strstr(t.d.list.at[0].message, all[i].message)) {
+            fail_msg("%s; expected %s", t.d.list.at[0].message, all[i].message);
+        }
+    }
 }
 
 static void long_lists_are_cut_aloud(void **state) {
@@ -757,6 +791,7 @@ int main(void) {
         CASE(broken_constant_inputs),
         CASE(broken_slices),
         CASE(everything_unsupported_is_listed),
+        CASE(complex_numbers_are_for_their_operators),
         CASE(long_lists_are_cut_aloud),
         CASE(the_old_code_is_enough),
         CASE(a_computed_axis_is_not_supported),

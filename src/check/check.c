@@ -129,15 +129,36 @@ static base_status run_all(const checker *c, ops_session *s, base_arena *scratch
     return BASE_OK;
 }
 
-/* Output numbers go on through the runs. */
+/* Integers by bits. Reals, where they may be rounded otherwise, by what a whole network makes of that: 1e-4 of themselves
+ * and 1e-5 of the largest (docs/MODULE.md). */
+static bool same_values(const ir_tensor *t, const void *got, const void *want, bool rounded) {
+    uint64_t n = 0, bytes = 0;
+    double top = 0;
+    if (!ir_shape_elements(&t->shape, &n) || !base_type_bytes(t->type, n, &bytes) ||
+        !memcmp(got, want, (size_t)bytes) || !rounded || !base_type_is_float(t->type)) {
+        return !memcmp(got, want, (size_t)bytes);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        double v = fabs(base_load(t->type, want, i).f);
+        top = isfinite(v) && v > top ? v : top;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        double a = base_load(t->type, got, i).f, b = base_load(t->type, want, i).f;
+        bool same = a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-4 * fabs(b) + 1e-5 * top;
+        if (!same) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Output numbers go on through the runs. rounded: reals may have been rounded otherwise. */
 static base_status compare_outputs(const checker *c, const void *const *got, void *const *want, size_t runs,
-                                   const char *differs) {
+                                   bool rounded, const char *differs) {
     const ir_graph *g = &c->m->graphs.at[0];
     for (size_t i = 0; i < runs * g->outputs.n; i++) {
         size_t output = i % g->outputs.n, run = i / g->outputs.n;
-        uint64_t bytes = 0;
-        (void)ir_tensor_bytes(&g->tensors.at[g->outputs.at[output]], &bytes);
-        if (memcmp(got[i], want[i], (size_t)bytes) != 0) {
+        if (!same_values(&g->tensors.at[g->outputs.at[output]], got[i], want[i], rounded)) {
             base_error(c->d, NULL, "output %zu%s %s", output,
                        run > 0 ? base_printf(c->arena, " of run %zu on the same state", run + 1) : "", differs);
             return BASE_WRONG;
@@ -159,11 +180,12 @@ static base_status compare_whole(checker *c, base_arena *scratch, const void *co
         return BASE_WRONG;
     }
     return compare_outputs(c, (const void *const *)trace->outputs, want,
-                           completed < trace->completed ? completed : trace->completed,
+                           completed < trace->completed ? completed : trace->completed, false,
                            "differs from the graph as it was read, though every operator agrees with its definition");
 }
 
-/* The passes promise the same bits, floats included: shown on the evaluator, where nothing is reordered. */
+/* The passes promise the same integers, and reals but for the rounding of new constants (pass scale): shown on the
+ * evaluator, where nothing is reordered. */
 static base_status compare_passes(checker *c, base_arena *scratch, const void *const *inputs) {
     const ir_graph *g = &c->m->graphs.at[0];
     void **before = check_rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
@@ -173,9 +195,10 @@ static base_status compare_passes(checker *c, base_arena *scratch, const void *c
     if (status == BASE_OK) {
         status = run_all(c, c->passed, scratch, inputs, after, &second);
     }
-    return status != BASE_OK ? status
-                             : compare_outputs(c, (const void *const *)before, after, first < second ? first : second,
-                                               "of the graph after its passes differs from the graph as it was read");
+    return status != BASE_OK
+               ? status
+               : compare_outputs(c, (const void *const *)before, after, first < second ? first : second, true,
+                                 "of the graph after its passes differs from the graph as it was read");
 }
 
 static base_status check_case(checker *c, unsigned k) {

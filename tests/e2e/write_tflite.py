@@ -60,3 +60,33 @@ for option in (["--device", "cortex-m4"], ["--prefix", "p"], ["--compiler", "cc"
     assert option[0] in burin("compile", "dense.tflite", "-o", "never.tflite", *option, status=2).stderr
 assert not pathlib.Path("never.tflite").exists()
 assert "tflite" in burin("targets").stdout
+
+# ---- what another target's passes would make is not made: reals stay the same bits, operators those of every runtime ----
+pathlib.Path("scaled.ir").write_text("""burin 1
+model "ir" "scaled.ir"
+graph "main" 0 {
+  tensor %0 f32[1,3] "x"
+  tensor %1 f32[2,3] "w" = hex "3333333f6666663f9a99993f0ad7a33ccdcc4c3fcdcc8c3f"
+  tensor %2 f32[2] "b" = hex "0000803f00000040"
+  tensor %3 f32[1,2] "y"
+  tensor %4 f32[2] "f" = hex "6666863f3333933f"
+  tensor %5 f32[1,2] "z"
+  tensor %6 f32[1] "one" = hex "0000803f"
+  tensor %7 f32[1,2] "v"
+  tensor %8 f32[1] "null" = hex "00000000"
+  tensor %9 f32[1,2] "u"
+  inputs (%0)
+  outputs (%9)
+  node fully_connected (%0, %1, %2) -> (%3) {act: text "none", keep_num_dims: int 0, asymmetric_quantize_inputs: int 0}
+  node mul (%3, %4) -> (%5) {act: text "none"}
+  node minimum (%5, %6) -> (%7)
+  node maximum (%7, %8) -> (%9)
+}
+""")
+for level in "012":
+    done = burin("compile", "scaled.ir", "-O", level, "-o", f"scaled{level}.tflite")
+    assert "read again as the same graph; 4 inputs compared" in done.stdout, done.stdout
+    looked = burin("inspect", f"scaled{level}.tflite").stdout
+    assert "MUL " in looked and "RELU_0_TO_1" not in looked, looked
+# for C the factors go into the weights, which rounds them otherwise: no other values, but within the bound
+assert "not checked" not in burin("compile", "scaled.ir", "-o", "scaled_c").stdout

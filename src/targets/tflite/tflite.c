@@ -21,7 +21,8 @@ const target_interface target_tflite = {
     .extension = "tflite",
     .executable = false,
     .needs_plan = false,
-    .passes = "fold moves requantise scale clamp fuse dead",
+    /* Not scale, after which reals are other bits; not clamp, which makes RELU_0_TO_1, unknown to TFLM. */
+    .passes = "fold moves requantise fuse dead",
     .format = "tflite",
     .unused = "device prefix layout weights test compiler",
     .emit = emit,

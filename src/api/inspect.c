@@ -53,7 +53,9 @@ static node_facts facts_of(burin_context *c, const burin_model *m, const ir_grap
     ops_goal goal = {names, 1};
     lang_program *p = NULL;
     node_facts f = {0};
-    if (ops_instantiate(scratch, c->ops, m->ir, g, n, &goal, &p, &d) == BASE_OK) {
+    if (ir_control_of(n) != IR_PLAIN) {
+        f.supported = true; /* as far as its graphs' operators are */
+    } else if (ops_instantiate(scratch, c->ops, m->ir, g, n, &goal, &p, &d) == BASE_OK) {
         f = (node_facts){.macs = lang_macs(p), .supported = true};
     } else {
         f.why = base_strdup(c->arena, d.list.n > 0 ? d.list.at[0].message : "not supported");
@@ -86,22 +88,55 @@ static void put_node_text(base_text *t, base_arena *arena, const ir_graph *g, co
     base_put(t, "%s%s\n", f->supported ? "" : "  UNSUPPORTED: ", f->supported ? "" : f->why);
 }
 
-static void inspect_text(burin_context *c, const burin_model *m, base_text *t) {
-    const ir_graph *g = &m->ir->graphs.at[0];
-    uint64_t macs = 0;
-    size_t unsupported = 0;
-    base_put(t, "%s: %s, %zu operators, %zu tensors, %" PRIu64 " bytes of constants\n", printable(c->arena, m->file),
-             printable(c->arena, m->ir->format), g->nodes.n, g->tensors.n, constant_bytes(g));
-    put_io(t, c->arena, g, "input", g->inputs.at, g->inputs.n);
-    put_io(t, c->arena, g, "output", g->outputs.at, g->outputs.n);
-    base_put(t, "\n%5s  %-24s %-5s %-16s %12s\n", "id", "operator", "type", "output", "MACs");
-    for (size_t i = 0; i < g->nodes.n; i++) {
-        node_facts f = facts_of(c, m, g, &g->nodes.at[i]);
-        put_node_text(t, c->arena, g, &g->nodes.at[i], &f);
-        macs += f.macs;
-        unsupported += !f.supported;
+static void put_state_text(base_text *t, base_arena *arena, const ir_state *s, size_t i) {
+    base_put(t, "%-8s %zu  %-5s %-16s", "state", i, base_type_name(s->type), ir_shape_print(arena, &s->shape));
+    put_quant(t, &s->quant);
+    base_put(t, "  \"%s\"%s\n", printable(arena, s->name), s->data == NULL ? ", zeros at first" : "");
+}
+
+/* "then: graph 1, else: graph 2" behind a control node. */
+static void put_graphs_text(base_text *t, base_arena *arena, const ir_node *n) {
+    for (size_t i = 0, put = 0; i < n->attr_count; i++) {
+        if (n->attrs[i].kind == IR_GRAPH) {
+            base_put(t, "%s%s: graph %" PRIu32, put++ ? ", " : "       ", printable(arena, n->attrs[i].name),
+                     n->attrs[i].v.graph);
+        }
     }
-    base_put(t, "\n%" PRIu64 " MACs; %zu of %zu operators unsupported\n", macs, unsupported, g->nodes.n);
+    base_puts(t, ir_control_of(n) == IR_PLAIN ? "" : "\n");
+}
+
+static void inspect_text(burin_context *c, const burin_model *m, base_text *t) {
+    const ir_model *ir = m->ir;
+    uint64_t macs = 0, bytes = 0;
+    size_t unsupported = 0, nodes = 0, tensors = 0;
+    for (size_t i = 0; i < ir->graphs.n; i++) {
+        nodes += ir->graphs.at[i].nodes.n;
+        tensors += ir->graphs.at[i].tensors.n;
+        bytes += constant_bytes(&ir->graphs.at[i]);
+    }
+    base_put(t, "%s: %s, %zu operators, %zu tensors, %" PRIu64 " bytes of constants\n", printable(c->arena, m->file),
+             printable(c->arena, ir->format), nodes, tensors, bytes);
+    for (size_t i = 0; i < ir->graphs.n; i++) {
+        const ir_graph *g = &ir->graphs.at[i];
+        if (i > 0) {
+            base_put(t, "\ngraph %zu, sub-graph %" PRIu32 " \"%s\"\n", i, g->index, printable(c->arena, g->name));
+        }
+        put_io(t, c->arena, g, "input", g->inputs.at, g->inputs.n);
+        put_io(t, c->arena, g, "output", g->outputs.at, g->outputs.n);
+        for (size_t s = 0; i == 0 && s < ir->states.n; s++) {
+            put_state_text(t, c->arena, &ir->states.at[s], s);
+        }
+        base_put(t, "\n%5s  %-24s %-5s %-16s %12s\n", "id", "operator", "type", "output", "MACs");
+        for (size_t k = 0; k < g->nodes.n; k++) {
+            node_facts f = facts_of(c, m, g, &g->nodes.at[k]);
+            put_node_text(t, c->arena, g, &g->nodes.at[k], &f);
+            put_graphs_text(t, c->arena, &g->nodes.at[k]);
+            macs += f.macs;
+            unsupported += !f.supported;
+        }
+    }
+    base_put(t, "\n%" PRIu64 " MACs%s; %zu of %zu operators unsupported\n", macs,
+             ir->graphs.n > 1 ? ", of each graph once" : "", unsupported, nodes);
 }
 
 static void put_tensor_json(base_text *t, const ir_tensor *x) {
@@ -136,42 +171,74 @@ static void put_numbers(base_text *t, const char *name, const uint32_t *list, si
     base_puts(t, "]");
 }
 
-static void inspect_json(burin_context *c, const burin_model *m, base_text *t) {
-    const ir_graph *g = &m->ir->graphs.at[0];
-    base_puts(t, "{\"file\":");
-    base_put_quoted(t, m->file);
-    base_puts(t, ",\"format\":");
-    base_put_quoted(t, m->ir->format);
+static void put_node_json(burin_context *c, const burin_model *m, base_text *t, const ir_graph *g, const ir_node *n) {
+    node_facts f = facts_of(c, m, g, n);
+    base_put(t, "{\"id\":%d,\"op\":", n->id_count > 0 && n->ids[0] != IR_NONE ? (int)n->ids[0] : -1);
+    base_put_quoted(t, n->op);
+    base_puts(t, ",\"source\":");
+    base_put_quoted(t, n->source_name != NULL ? n->source_name : n->op);
     base_puts(t, ",");
+    put_numbers(t, "inputs", n->inputs, n->input_count);
+    base_puts(t, ",");
+    put_numbers(t, "outputs", n->outputs, n->output_count);
+    for (size_t i = 0; i < n->attr_count; i++) {
+        if (n->attrs[i].kind == IR_GRAPH) {
+            base_puts(t, ",");
+            base_put_quoted(t, n->attrs[i].name);
+            base_put(t, ":%" PRIu32, n->attrs[i].v.graph);
+        }
+    }
+    base_put(t, ",\"macs\":%" PRIu64 ",\"supported\":%s", f.macs, f.supported ? "true" : "false");
+    if (!f.supported) {
+        base_puts(t, ",\"why\":");
+        base_put_quoted(t, f.why);
+    }
+    base_puts(t, "}");
+}
+
+/* What a graph takes, gives and does, without the brackets around it. */
+static void put_graph_json(burin_context *c, const burin_model *m, base_text *t, const ir_graph *g) {
     put_numbers(t, "inputs", g->inputs.at, g->inputs.n);
     base_puts(t, ",");
     put_numbers(t, "outputs", g->outputs.at, g->outputs.n);
     base_puts(t, ",\n\"operators\":[\n");
     for (size_t i = 0; i < g->nodes.n; i++) {
-        const ir_node *n = &g->nodes.at[i];
-        node_facts f = facts_of(c, m, g, n);
-        base_put(t, "%s{\"id\":%d,\"op\":", i ? ",\n" : "",
-                 n->id_count > 0 && n->ids[0] != IR_NONE ? (int)n->ids[0] : -1);
-        base_put_quoted(t, n->op);
-        base_puts(t, ",\"source\":");
-        base_put_quoted(t, n->source_name != NULL ? n->source_name : n->op);
-        base_puts(t, ",");
-        put_numbers(t, "inputs", n->inputs, n->input_count);
-        base_puts(t, ",");
-        put_numbers(t, "outputs", n->outputs, n->output_count);
-        base_put(t, ",\"macs\":%" PRIu64 ",\"supported\":%s", f.macs, f.supported ? "true" : "false");
-        if (!f.supported) {
-            base_puts(t, ",\"why\":");
-            base_put_quoted(t, f.why);
-        }
-        base_puts(t, "}");
+        base_puts(t, i ? ",\n" : "");
+        put_node_json(c, m, t, g, &g->nodes.at[i]);
     }
     base_puts(t, "\n],\n\"tensors\":[\n");
     for (size_t i = 0; i < g->tensors.n; i++) {
         base_puts(t, i ? ",\n" : "");
         put_tensor_json(t, &g->tensors.at[i]);
     }
-    base_puts(t, "\n]}\n");
+    base_puts(t, "\n]");
+}
+
+static void inspect_json(burin_context *c, const burin_model *m, base_text *t) {
+    base_puts(t, "{\"file\":");
+    base_put_quoted(t, m->file);
+    base_puts(t, ",\"format\":");
+    base_put_quoted(t, m->ir->format);
+    base_puts(t, ",");
+    put_graph_json(c, m, t, &m->ir->graphs.at[0]);
+    base_puts(t, ",\n\"states\":[");
+    for (size_t i = 0; i < m->ir->states.n; i++) {
+        const ir_state *s = &m->ir->states.at[i];
+        const ir_tensor x = {
+            .name = s->name, .type = s->type, .shape = s->shape, .quant = s->quant, .state = (uint32_t)i};
+        base_puts(t, i ? ",\n" : "\n");
+        put_tensor_json(t, &x);
+    }
+    base_puts(t, "],\n\"graphs\":["); /* the first is the model's own, above */
+    for (size_t i = 1; i < m->ir->graphs.n; i++) {
+        base_put(t, "%s{\"graph\":%zu,\"subgraph\":%" PRIu32 ",\"name\":", i > 1 ? ",\n" : "\n", i,
+                 m->ir->graphs.at[i].index);
+        base_put_quoted(t, m->ir->graphs.at[i].name);
+        base_puts(t, ",");
+        put_graph_json(c, m, t, &m->ir->graphs.at[i]);
+        base_puts(t, "}");
+    }
+    base_puts(t, "]}\n");
 }
 
 static base_status inspect(burin_context *c, void *arguments) {

@@ -227,16 +227,38 @@ static base_status check_node(const checker *c, const ir_node *n) {
     return control == IR_IF ? check_if(c, n) : check_while(c, n);
 }
 
+/* A graph with more than `most` graphs below each other; IR_NONE: there is none. */
+static uint32_t deeper_than(base_arena *scratch, const ir_model *m, const uint32_t *order, uint32_t most) {
+    uint32_t *depth = BASE_NEWS(scratch, uint32_t, m->graphs.n + 1);
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        const ir_graph *g = &m->graphs.at[order[i]];
+        cursor at = {0};
+        for (uint32_t sub = next_graph(m, g, &at); sub != IR_NONE; sub = next_graph(m, g, &at)) {
+            depth[order[i]] = depth[sub] + 1 > depth[order[i]] ? depth[sub] + 1 : depth[order[i]];
+        }
+        if (depth[order[i]] > most) {
+            return order[i];
+        }
+    }
+    return IR_NONE;
+}
+
 base_status ir_verify_control(const ir_model *m, size_t first, base_diags *d) {
     base_arena *scratch = base_arena_new(base_arena_memory(m->arena));
     base_status status = BASE_OK;
     uint32_t again;
-    (void)order_graphs(scratch, m, &again);
+    const uint32_t *order = order_graphs(scratch, m, &again);
+    uint32_t deep = again == IR_NONE ? deeper_than(scratch, m, order, IR_MAX_CALLS) : IR_NONE;
     base_arena_free(scratch);
     if (again != IR_NONE) {
         base_place place = {.file = m->file};
         place.path = base_printf(m->arena, "graph[%lu]", (unsigned long)m->graphs.at[again].index);
         return base_error(d, &place, "the graph reaches itself: recursion has no bound");
+    }
+    if (deep != IR_NONE) {
+        base_place place = {.file = m->file};
+        place.path = base_printf(m->arena, "graph[%lu]", (unsigned long)m->graphs.at[deep].index);
+        return base_error(d, &place, "graphs below it call each other more than %u deep", IR_MAX_CALLS);
     }
     size_t before = d->errors;
     for (size_t i = first; i < m->graphs.n; i++) {

@@ -10,6 +10,7 @@
 #include "base/base.h"
 
 #define IR_MAX_RANK 8u
+#define IR_MAX_CALLS 64u   /* graphs below each other */
 #define IR_NONE UINT32_MAX /* an absent optional input */
 
 /* Extents, outermost first. symbol[i] != 0: the extent is symbolic, symbols[symbol[i]-1] of the model, and dim[i] is
@@ -178,7 +179,8 @@ base_place ir_place_tensor(const ir_model *m, const ir_graph *g, size_t tensor);
  * number of bytes, quantisation sane (scale finite and > 0, zero points in the type's range, axis in rank, n ==
  * dim[axis]). States: tensors that stand for one have its type and shape, and are no inputs or outputs of graphs.
  * Signatures: their graph has the inputs and outputs that they name.
- * Control: the graphs of an if or while take and give what the node does, and no graph reaches itself.
+ * Control: the graphs of an if or while take and give what the node does, no graph reaches itself, and none is
+ * more than IR_MAX_CALLS deep.
  * O(nodes + tensors). Every error names graph, node and tensor. */
 base_status ir_verify(const ir_model *m, base_diags *d);
 /* The same of the graphs from number first on, while those before them are still being made. */

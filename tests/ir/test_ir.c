@@ -460,6 +460,73 @@ static void control_that_does_not_fit_is_refused(void **state) {
     ir_node *deep = ir_node_add(m, &m->graphs.at[1], "call", NULL, 0, NULL, 0, 2);
     ir_attr_graph(m, deep, "graph", 0);
     refuse(m, NULL, "the graph reaches itself");
+    /* a chain of graphs, each of which names the next */
+    m = ir_model_new(f->arena, "ir", "deep");
+    for (uint32_t i = 0; i < IR_MAX_CALLS + 2; i++) {
+        ir_graph_add(m, "g");
+    }
+    for (uint32_t i = 0; i + 1 < m->graphs.n; i++) {
+        deep = ir_node_add(m, &m->graphs.at[i], "call", NULL, 0, NULL, 0, 0);
+        ir_attr_graph(m, deep, "graph", i + 1);
+    }
+    refuse(m, NULL, "more than 64 deep");
+    m->graphs.at[IR_MAX_CALLS].nodes.n = 0; /* now one less */
+    assert_int_equal(ir_verify(m, &f->d), BASE_OK);
+}
+
+/* ---- another outline ---- */
+
+static void the_entry_changes_places(void **state) {
+    (void)state;
+    ir_model *m = controlled();
+    const ir_port x = {"x", 0}, y = {"y", 0};
+    ir_signature_add(m, "negate", 1, &x, 1, &y, 1);
+    ir_make_entry(m, 1);
+    assert_int_equal(ir_verify(m, &f->d), BASE_OK);
+    assert_string_equal(m->graphs.at[0].nodes.at[0].op, "neg");
+    assert_int_equal(m->signatures.at[0].graph, 0);
+    const ir_node *n = m->graphs.at[1].nodes.at;
+    assert_ptr_equal(ir_sub_graph(m, &n[0], "then"), &m->graphs.at[0]);
+    assert_ptr_equal(ir_sub_graph(m, &n[1], "cond"), &m->graphs.at[2]);
+}
+
+static void a_cut_keeps_what_its_outputs_need(void **state) {
+    (void)state;
+    /* a: 0 -> 2; b: 1 -> 3; write: 2 -> state; c: 2, 3 -> 4. Cut at 3: b and what changes the state stay. */
+    ir_model *m = ir_model_new(f->arena, "ir", "cut");
+    ir_graph *g = ir_graph_add(m, "g");
+    ir_shape one = shape(1, 1, 0);
+    for (int i = 0; i < 6; i++) {
+        ir_tensor_add(m, g, "t", BASE_F32, &one);
+    }
+    g->tensors.at[5].state = ir_state_add(m, "s", BASE_F32, &one);
+    const uint32_t t[] = {0, 1, 2, 3, 4, 5};
+    *BASE_PUSH(f->arena, &g->inputs) = 0;
+    *BASE_PUSH(f->arena, &g->inputs) = 1;
+    *BASE_PUSH(f->arena, &g->outputs) = 4;
+    *BASE_PUSH(f->arena, &g->outputs) = 3;
+    ir_node_add(m, g, "a", &t[0], 1, &t[2], 1, 0);
+    ir_node_add(m, g, "b", &t[1], 1, &t[3], 1, 1);
+    ir_node_add(m, g, "write", &t[2], 1, &t[5], 1, 2);
+    ir_node_add(m, g, "c", &t[2], 2, &t[4], 1, 3);
+    const ir_port in[] = {{"first", 0}, {"second", 1}}, out[] = {{"sum", 0}, {"part", 1}};
+    ir_signature_add(m, "call", 0, in, 2, out, 2);
+    ir_cut(m, &t[3], 1);
+    assert_int_equal(ir_verify(m, &f->d), BASE_OK);
+    assert_int_equal(g->nodes.n, 3);
+    assert_string_equal(g->nodes.at[2].op, "write");
+    assert_int_equal(g->inputs.n, 2);
+    assert_int_equal(m->signatures.at[0].output_count, 1);
+    assert_string_equal(m->signatures.at[0].outputs[0].name, "part");
+    assert_int_equal(m->signatures.at[0].outputs[0].at, 0);
+    g->nodes.n = 2; /* without the state input 0 is needed by nobody */
+    ir_cut(m, &t[3], 1);
+    assert_int_equal(g->nodes.n, 1);
+    assert_int_equal(g->inputs.n, 1);
+    assert_int_equal(g->inputs.at[0], 1);
+    assert_int_equal(m->signatures.at[0].input_count, 1);
+    assert_string_equal(m->signatures.at[0].inputs[0].name, "second");
+    assert_int_equal(m->signatures.at[0].inputs[0].at, 0);
 }
 
 static void graphs_that_reach_a_state_keep_their_place(void **state) {
@@ -776,6 +843,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_reader_stays_before_the_writer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(control_is_what_its_graphs_are, set_up, tear_down),
         cmocka_unit_test_setup_teardown(control_that_does_not_fit_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_entry_changes_places, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_cut_keeps_what_its_outputs_need, set_up, tear_down),
         cmocka_unit_test_setup_teardown(graphs_that_reach_a_state_keep_their_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(printing_is_what_the_document_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(computed_extents_come_from_nodes, set_up, tear_down),

@@ -6,12 +6,16 @@ a person can check: y = W x + b, clamped to int8.
 import struct
 
 # TFLite's schema.fbs: the numbers of types, operators and option tables that are used here
-TYPES = {"f32": 0, "i32": 2, "u8": 3, "i64": 4, "string": 5, "bool": 6, "i16": 7, "i8": 9}
+TYPES = {"resource": 13, "f32": 0, "i32": 2, "u8": 3, "i64": 4, "string": 5, "bool": 6, "i16": 7, "i8": 9}
 SIZES = {"f32": "f", "i32": "i", "u8": "B", "i64": "q", "bool": "?", "i16": "h", "i8": "b"}
 OPERATORS = {"ADD": (0, 11), "CONCATENATION": (2, 10), "FULLY_CONNECTED": (9, 8), "RELU": (19, 0), "RESHAPE": (22, 17), "SOFTMAX": (25, 9),
              "CUSTOM": (32, 0), "GATHER": (36, 23), "SQUEEZE": (43, 30), "STRIDED_SLICE": (45, 32), "SPLIT": (49, 35), "CAST": (53, 37),
              "EXPAND_DIMS": (70, 0), "SUM": (74, 27), "SHAPE": (77, 0), "PACK": (83, 59), "SPLIT_V": (102, 79), "UNIQUE": (103, 80),
-             "WHERE": (109, 0), "HASHTABLE": (136, 0)}
+             "WHERE": (109, 0), "HASHTABLE": (136, 0),
+             "MUL": (18, 21), "CALL": (31, 16), "SUB": (41, 28), "LESS": (58, 0), "EQUAL": (71, 0), "IF": (118, 92), "WHILE": (119, 93),
+             "CALL_ONCE": (129, 103), "VAR_HANDLE": (142, 111), "READ_VARIABLE": (143, 0), "ASSIGN_VARIABLE": (144, 0),
+             "STABLEHLO_COMPOSITE": (206, 21)}
+SECOND = ["STABLEHLO_COMPOSITE"]  # their options are in the second union
 
 
 class Table:
@@ -86,24 +90,35 @@ def flatbuffer(root, identifier):
 def tflite(tensors, operators, inputs, outputs):
     """tensors: (name, type, shape, {"data": numbers, "scale": [..], "zero": [..], "signature": [..]}); operators: (name, inputs, outputs, options
     Table or None, custom code or None, custom options' bytes or nothing)."""
-    buffers, rows = [Table()], []
-    for name, kind, shape, more in tensors:
-        buffer = 0
-        if "data" in more:
-            packed = struct.pack(f"<{len(more['data'])}{SIZES[kind]}", *more["data"])
-            buffers.append(Table(_0=Vector(packed, "B", 16)))
-            buffer = len(buffers) - 1
-        quant = Table(_2=Vector(more["scale"], "f"), _3=Vector(more["zero"], "q", 8)) if "scale" in more else None
-        signature = Vector(more["signature"], "i") if "signature" in more else None
-        rows.append(Table(_0=Vector(shape, "i"), _1=("b", TYPES[kind]), _2=("I", buffer), _3=name, _4=quant, _7=signature))
-    codes, steps = [], []
-    for k, (name, ins, outs, options, custom, *more) in enumerate(operators):
-        code, table = OPERATORS[name]
-        codes.append(Table(_0=("b", min(code, 127)), _1=custom, _2=("i", 1), _3=("i", code)))
-        steps.append(Table(_0=("I", k), _1=Vector(ins, "i"), _2=Vector(outs, "i"), _3=("B", table) if options else None, _4=options,
-                           _5=Vector(more[0], "B") if more else None))
-    graph = Table(_0=Vector(rows), _1=Vector(inputs, "i"), _2=Vector(outputs, "i"), _3=Vector(steps), _4="main")
-    model = Table(_0=("I", 3), _1=Vector(codes), _2=Vector([graph]), _3="made by a test", _4=Vector(buffers))
+    return tflite_graphs([("main", tensors, operators, inputs, outputs)])
+
+
+def tflite_graphs(graphs, signatures=()):
+    """graphs: (name, and what tflite() takes); signatures: (key, graph, {name: tensor} of inputs, of outputs)."""
+    buffers, codes, tables = [Table()], [], []
+    for title, tensors, operators, inputs, outputs in graphs:
+        rows, steps = [], []
+        for name, kind, shape, more in tensors:
+            buffer = 0
+            if "data" in more:
+                packed = struct.pack(f"<{len(more['data'])}{SIZES[kind]}", *more["data"])
+                buffers.append(Table(_0=Vector(packed, "B", 16)))
+                buffer = len(buffers) - 1
+            quant = Table(_2=Vector(more["scale"], "f"), _3=Vector(more["zero"], "q", 8)) if "scale" in more else None
+            signature = Vector(more["signature"], "i") if "signature" in more else None
+            rows.append(Table(_0=Vector(shape, "i"), _1=("b", TYPES[kind]), _2=("I", buffer), _3=name, _4=quant, _7=signature))
+        for name, ins, outs, options, custom, *more in operators:
+            code, table = OPERATORS[name]
+            second = name in SECOND
+            codes.append(Table(_0=("b", min(code, 127)), _1=custom, _2=("i", 1), _3=("i", code)))
+            of = lambda wanted: ("B", table) if options and wanted else None
+            steps.append(Table(_0=("I", len(codes) - 1), _1=Vector(ins, "i"), _2=Vector(outs, "i"), _3=of(not second),
+                               _4=None if second else options, _5=Vector(more[0], "B") if more else None, _11=of(second),
+                               _12=options if second else None))
+        tables.append(Table(_0=Vector(rows), _1=Vector(inputs, "i"), _2=Vector(outputs, "i"), _3=Vector(steps), _4=title))
+    maps = lambda ports: Vector([Table(_0=name, _1=("I", tensor)) for name, tensor in ports.items()])
+    defs = [Table(_0=maps(ins), _1=maps(outs), _2=key, _4=("I", graph)) for key, graph, ins, outs in signatures]
+    model = Table(_0=("I", 3), _1=Vector(codes), _2=Vector(tables), _3="made by a test", _4=Vector(buffers), _7=Vector(defs) if defs else None)
     return flatbuffer(model, b"TFL3")
 
 

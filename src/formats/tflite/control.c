@@ -323,7 +323,7 @@ static void add_results(tflite_op *op, const tflite_call *c, const uint32_t *map
 static void remove_graph(tflite_reader *r, uint32_t graph) {
     const size_t at = (size_t)(r->g - r->m->graphs.at);
     memmove(&r->m->graphs.at[graph], &r->m->graphs.at[graph + 1], (r->m->graphs.n - graph - 1) * sizeof *r->g);
-    r->m->graphs.n--;
+    r->m->graphs.at[--r->m->graphs.n] = (ir_graph){0}; /* what grows there again must be as new */
     for (size_t i = 0; i < r->m->graphs.n; i++) {
         const ir_graph *g = &r->m->graphs.at[i];
         for (size_t k = 0; k < g->nodes.n; k++) {
@@ -359,6 +359,7 @@ static void read_call(tflite_op *op, int64_t subgraph) {
     if (r->notes == notes) {
         const uint32_t *map = map_tensors(op, &c);
         const ir_graph sub = r->m->graphs.at[c.graph];
+        r->size += sub.tensors.n + sub.nodes.n; /* copied once more */
         add_nodes(op, &sub, map);
         add_results(op, &c, map);
         remove_graph(r, c.graph);

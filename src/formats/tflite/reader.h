@@ -70,6 +70,8 @@ typedef struct tflite_reader {
     const tflite_call *call; /* the sub-graph that is being read */
     size_t depth;            /* of calls */
     uint64_t size;           /* tensors and operators of all calls so far */
+    uint64_t visited;        /* bytes that calls have visited; each may visit the whole file */
+    uint64_t budget;         /* so many bytes a reading may visit */
     BASE_VEC(tflite_variable) variables;
     base_map *variable_of; /* what names it -> index in variables, or (of a variable tensor) in the model's states */
     bool *initialised;     /* of each sub-graph: CALL_ONCE has done it */

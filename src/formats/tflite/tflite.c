@@ -265,7 +265,9 @@ static void read_body(tflite_reader *r, const wire_path *path, const wire_table 
 
 void tflite_read_subgraph(tflite_reader *r, tflite_call *call) {
     enum { MOST_CALLS = 32 };
-    static const uint64_t most_size = (uint64_t)1 << 19;
+    static const uint64_t most_elements = (uint64_t)1 << 18, most_bytes = (uint64_t)1 << 28;
+    /* In proportion to the file: memory is. */
+    const uint64_t wanted = 4096 + r->bytes.size / 2, most_size = wanted < most_elements ? wanted : most_elements;
     const tflite_reader at = *r;
     const size_t graph = r->g ? (size_t)(r->g - r->m->graphs.at) : 0;
     wire_path path = {.name = "subgraph", .index = call->subgraph};
@@ -282,7 +284,7 @@ void tflite_read_subgraph(tflite_reader *r, tflite_call *call) {
     wire_vector tensors = tflite_list(&r->fb, &path, &subgraph, TFLITE_SubGraph_tensors);
     wire_vector operators = tflite_list(&r->fb, &path, &subgraph, TFLITE_SubGraph_operators);
     r->size += call->outer ? tensors.n + operators.n + 1 : 0;
-    if (r->depth == MOST_CALLS || r->size > most_size) {
+    if (r->depth == MOST_CALLS || r->size > most_size || r->visited > most_bytes) {
         wire_fb_error(&r->fb, &path, subgraph.at,
                       r->depth == MOST_CALLS
                           ? "sub-graphs call each other more than %llu deep"
@@ -292,7 +294,12 @@ void tflite_read_subgraph(tflite_reader *r, tflite_call *call) {
     }
     r->depth++;
     r->call = call;
+    r->fb.budget = call->outer ? r->budget : r->fb.budget;
     read_body(r, &path, &subgraph, call);
+    if (call->outer) {
+        r->visited += r->budget - r->fb.budget;
+        r->fb.budget = at.fb.budget;
+    }
     r->depth = at.depth;
     r->call = at.call;
     if (at.g) {
@@ -368,6 +375,7 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
     r.variable_of = base_map_new(arena);
     *out = NULL;
     wire_fb_open(&r.fb, r.file, bytes, d);
+    r.budget = r.fb.budget;
     read_model(&r);
     bool failed = wire_fb_failed(&r.fb);
     if (report_unsupported(&r) || failed || ir_verify(r.m, d)) {

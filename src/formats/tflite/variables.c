@@ -228,8 +228,10 @@ static void call_once(tflite_op *op) {
     if (!wire_fb_failed(&r->fb) && r->notes == notes) {
         run_once(op, (uint32_t)graphs);
     }
-    /* The graph has done its work. */
-    r->m->graphs.n = graphs;
+    /* The graph has done its work. What grows there again must be as new. */
+    while (r->m->graphs.n > graphs) {
+        r->m->graphs.at[--r->m->graphs.n] = (ir_graph){0};
+    }
     for (size_t i = 0; i < r->variables.n; i++) {
         r->variables.at[i].graph = r->variables.at[i].graph < graphs ? r->variables.at[i].graph : IR_NONE;
     }

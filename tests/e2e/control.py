@@ -218,10 +218,10 @@ for name, (text, step, runs) in MODELS.items():
         assert got == want, (name, options, got, want)
 
     # ---- the check, and golden cases that follow each other ----
-    for level in "012":
+    for level in "01":
         done = burin("compile", file, "-o", f"{name}_c{level}", "--prefix", "P", "--test", 4, f"-O{level}", "--json")
         assert json.loads(done.stdout)["checked"], done.stdout
-    for level in "01":
+    for level in "1":
         folder = pathlib.Path(f"{name}_c{level}")
         subprocess.run([os.environ.get("CC", "cc"), "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion",
                         "-Werror", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o", f"{name}_test",

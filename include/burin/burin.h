@@ -76,6 +76,14 @@ BURIN_API burin_status burin_load(burin_context *context, const char *path, buri
 BURIN_API burin_status burin_load_memory(burin_context *context, const char *name, const void *bytes, size_t size,
                                          burin_model **model);
 
+/* Contents of an input: as many bytes as its type and shape say, row-major, little-endian. name: the input's, or its number
+ * from 0; NULL: the only one. type: what the bytes are ("f32"), which must be the input's; NULL: not known. */
+typedef struct burin_constant {
+    const char *name, *type;
+    const void *data;
+    size_t size;
+} burin_constant;
+
 /* What is said of a model when it is loaded; struct size first, fields are only ever added at the end. Texts and lists are
  * copied. A text that does not fit the model is USAGE. */
 typedef struct burin_load_options {
@@ -100,9 +108,12 @@ typedef struct burin_load_options {
      * outputs of the file. */
     const char *const *outputs;
     size_t output_count;
+    /* Inputs that become constants. Their bytes are copied. */
+    const burin_constant *constants;
+    size_t constant_count;
 } burin_load_options;
 #define BURIN_LOAD_OPTIONS_INIT                                                                                        \
-    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0 }
+    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0 }
 /* options may be NULL: as burin_load. */
 BURIN_API burin_status burin_load_with(burin_context *context, const char *path, const burin_load_options *options,
                                        burin_model **model);

@@ -35,6 +35,18 @@ static formats_options resolve(burin_context *c, const burin_load_options *given
     to.signature = o.signature != NULL ? base_strdup(c->arena, o.signature) : NULL;
     to.outputs = copy_texts(c, o.outputs, o.output_count);
     to.output_count = o.output_count;
+    formats_constant *constants = BASE_NEWS(c->arena, formats_constant, o.constant_count + 1);
+    for (size_t i = 0; i < o.constant_count; i++) {
+        const burin_constant *given_one = &o.constants[i];
+        void *copy = base_alloc(c->arena, given_one->size + 1, 16);
+        memcpy(copy, given_one->size > 0 ? given_one->data : "", given_one->size);
+        constants[i].name = given_one->name != NULL ? base_strdup(c->arena, given_one->name) : NULL;
+        constants[i].type = given_one->type != NULL ? base_strdup(c->arena, given_one->type) : NULL;
+        constants[i].data = copy;
+        constants[i].size = given_one->size;
+    }
+    to.constants = constants;
+    to.constant_count = o.constant_count;
     return to;
 }
 

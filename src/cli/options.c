@@ -330,6 +330,23 @@ static cli_list split_names(cli *c, const cli_list *given) {
     return names;
 }
 
+/* NAME=FILE, or FILE where the model has one input. */
+static int read_constant(cli *c, const char *text, burin_constant *out) {
+    const char *equals = strchr(text, '='), *path = equals != NULL ? equals + 1 : text;
+    burin_status status = burin_file_bytes(c->context, path, &out->data, &out->size);
+    if (status == BURIN_OK && out->size >= 6 && memcmp(out->data, "\x93NUMPY", 6) == 0) {
+        burin_array array;
+        status = burin_npy_read(c->context, path, &array);
+        if (status == BURIN_OK) {
+            out->type = array.type;
+            out->data = array.data;
+            out->size = array.size;
+        }
+    }
+    out->name = equals != NULL ? cli_format(c, "%.*s", (int)((equals - text) & 0xffff), text) : NULL;
+    return cli_report(c, status);
+}
+
 int cli_load(cli *c, burin_model **model) {
     const cli_arguments *a = &c->arguments;
     burin_load_options o = BURIN_LOAD_OPTIONS_INIT;
@@ -349,5 +366,12 @@ int cli_load(cli *c, burin_model **model) {
             return cli_usage(c, "--outputs: a name is empty");
         }
     }
-    return cli_report(c, burin_load_with(c->context, a->operands.at[0], &o, model));
+    burin_constant *constants = cli_alloc(c, a->constant.n + 1, sizeof *constants);
+    int status = 0;
+    for (size_t i = 0; i < a->constant.n && status == 0; i++) {
+        status = read_constant(c, a->constant.at[i], &constants[i]);
+    }
+    o.constants = constants;
+    o.constant_count = a->constant.n;
+    return status != 0 ? status : cli_report(c, burin_load_with(c->context, a->operands.at[0], &o, model));
 }

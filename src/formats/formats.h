@@ -17,6 +17,14 @@ typedef struct formats_shapes {
     int64_t batch; /* the first extent of every input that has one to give; 0: as the file says */
 } formats_shapes;
 
+/* Contents of an input, which becomes a constant: bytes as the tensor has them, borrowed, not NULL. name: the input's, or its
+ * number; NULL: the only one. type: of the bytes; NULL: not known. */
+typedef struct formats_constant {
+    const char *name, *type;
+    const void *data;
+    size_t size;
+} formats_constant;
+
 typedef struct formats_options {
     const char *format; /* the format's name; NULL: told by the content */
     formats_shapes shapes;
@@ -25,6 +33,8 @@ typedef struct formats_options {
     const char *signature;      /* the way to call the model that is meant; NULL: its first graph */
     const char *const *outputs; /* names of tensors of the graph, which become its outputs; unless there are none */
     size_t output_count;
+    const formats_constant *constants;
+    size_t constant_count;
     /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
      * no operator has ("custom Detect"); what else is not supported is still refused. */
     bool keep_unsupported;
@@ -54,6 +64,19 @@ const formats_interface *formats_recognise(const char *file, base_bytes bytes);
 /* Reads a file of any format. BASE_USAGE: options name a format that does not exist. */
 base_status formats_read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
                          ir_model **out, base_diags *d);
+
+/* The input called so, else the input of that number, from 0. what: the option, for messages. BASE_USAGE: there is none, or
+ * several have the name. */
+base_status formats_find_input(base_arena *arena, const ir_graph *g, const char *what, const char *name, size_t n,
+                               size_t *out, base_diags *d);
+/* Decimal digits, the whole of the text: lowest to 2^31-1. */
+bool formats_parse_count(const char *text, size_t n, int64_t lowest, int64_t *out);
+/* Gives inputs of g their contents; they stay inputs until formats_drop_constants, so that numbers and signatures keep
+ * their meaning while the file is read. BASE_REFUSED: another number of bytes. */
+base_status formats_set_constants(base_arena *arena, ir_graph *g, const formats_constant *constants, size_t n,
+                                  base_diags *d);
+/* Inputs of the entry graph that were given these contents are inputs no more. */
+void formats_drop_constants(ir_model *m, const formats_constant *constants, size_t n);
 
 /* Gives the inputs of g the extents that the caller asked for; changed[i], of each tensor, is set where they differ from
  * what is there. open[i]: bit k is set where the file leaves extent k of input tensor i open; an extent that is named is

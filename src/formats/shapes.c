@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define LARGEST_EXTENT INT64_C(2147483647)
-
 typedef struct setter {
     base_arena *arena;
     ir_graph *g;
@@ -18,61 +16,26 @@ typedef struct setter {
     base_diags *d;
 } setter;
 
-static char *shown(const setter *s, const char *text, size_t n) {
-    return base_printable(s->arena, text, n, 60);
-}
-
 static base_status usage(base_diags *d, const char *message) {
     base_error(d, NULL, "%s", message);
     return BASE_USAGE;
+}
+
+static char *shown(const setter *s, const char *text, size_t n) {
+    return base_printable(s->arena, text, n, 60);
 }
 
 static ir_tensor *input_at(const setter *s, size_t i) {
     return &s->g->tensors.at[s->g->inputs.at[i]];
 }
 
-/* Decimal digits, the whole of the text: 1 to 2^31-1 (lowest 0: from 0). */
-static bool parse_count(const char *text, size_t n, int64_t lowest, int64_t *out) {
-    int64_t v = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] < '0' || text[i] > '9' || v > LARGEST_EXTENT) {
-            return false;
-        }
-        v = v * 10 + (text[i] - '0');
-    }
-    *out = v;
-    return n > 0 && v >= lowest && v <= LARGEST_EXTENT;
+static base_status find_input(const setter *s, const char *what, const char *name, size_t n, size_t *out) {
+    return formats_find_input(s->arena, s->g, what, name, n, out, s->d);
 }
 
-/* The input called so, else the input of that number. */
-static base_status find_input(const setter *s, const char *what, const char *name, size_t n, size_t *out) {
-    size_t count = s->g->inputs.n, found = 0;
-    const char **names = BASE_NEWS(s->arena, const char *, count + 1);
-    int64_t number;
-    for (size_t i = 0; i < count; i++) {
-        names[i] = input_at(s, i)->name;
-        if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0) {
-            *out = i;
-            found++;
-        }
-    }
-    if (found > 1) {
-        return usage(s->d, base_printf(s->arena, "%s: %zu inputs are called \"%s\"; say which by its number, from 0",
-                                       what, found, shown(s, name, n)));
-    }
-    if (found == 0 && parse_count(name, n, 0, &number) && number < (int64_t)count) {
-        *out = (size_t)number;
-        found = 1;
-    }
-    if (found == 0) {
-        const char *near = base_nearest(base_strndup(s->arena, name, n), names, count);
-        return usage(s->d, base_printf(s->arena, "%s: the model has no input \"%s\"%s%s%s", what, shown(s, name, n),
-                                       near ? "; did you mean \"" : "", near ? shown(s, near, strlen(near)) : "",
-                                       near    ? "\"?"
-                                       : count ? "; burin inspect lists them"
-                                               : " (it has none)"));
-    }
-    return BASE_OK;
+/* Decimal digits, the whole of the text: 1 to 2^31-1 (lowest 0: from 0). */
+static bool parse_count(const char *text, size_t n, int64_t lowest, int64_t *out) {
+    return formats_parse_count(text, n, lowest, out);
 }
 
 static void set_shape(setter *s, size_t input, const ir_shape *shape) {

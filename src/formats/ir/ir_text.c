@@ -48,8 +48,13 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
     if (ir_parse(arena, file, (const char *)bytes.at, bytes.size, &m, d) || ir_verify(m, d)) {
         return BASE_REFUSED;
     }
+    base_status status = options && options->signature ? select_signature(arena, m, options->signature, d) : BASE_OK;
+    if (status == BASE_OK && options) {
+        status = formats_set_constants(arena, &m->graphs.at[0], options->constants, options->constant_count, d);
+        formats_drop_constants(m, options->constants, options->constant_count);
+    }
     *out = m;
-    return options && options->signature ? select_signature(arena, m, options->signature, d) : BASE_OK;
+    return status;
 }
 
 static base_status write(base_arena *arena, const ir_model *m, const formats_options *options, base_text *out,

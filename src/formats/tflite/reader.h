@@ -76,6 +76,8 @@ typedef struct tflite_reader {
     base_map *variable_of; /* what names it -> index in variables, or (of a variable tensor) in the model's states */
     bool *initialised;     /* of each sub-graph: CALL_ONCE has done it */
     const char *signature; /* of formats_options */
+    const formats_constant *constants;
+    size_t constant_count;
     BASE_VEC(tflite_group) groups;
     base_map *group_of;  /* what -> index in groups */
     size_t notes;        /* how often something was noted in them */

@@ -67,6 +67,13 @@ void tflite_set_inputs(tflite_reader *r, const wire_path *path) {
         r->bad_shape[index] = 0;
         note_open(r, i);
     }
+    status = formats_set_constants(r->arena, r->g, r->constants, r->constant_count, r->d);
+    for (size_t i = 0; i < r->g->inputs.n && r->constant_count; i++) {
+        const uint32_t index = r->g->inputs.at[i]; /* the shapes that follow from contents are no longer as recorded */
+        r->changed[index] = r->changed[index] || r->g->tensors.at[index].data;
+    }
+    r->usage = status == BASE_USAGE;
+    r->fb.failed = r->fb.failed || status != BASE_OK;
 }
 
 /* ---- operators ---- */

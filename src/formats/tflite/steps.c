@@ -58,7 +58,8 @@ int64_t *tflite_op_constant(tflite_op *op, int input, size_t *n) {
     if (!t->data && (!ir_shape_elements(&t->shape, &count) || count)) { /* what is empty is known */
         tflite_unsupported(r, op->path, op->table.at,
                            base_printf(r->arena, "operator %s whose input %d is computed", op->name, input),
-                           "convert the model with that input constant");
+                           "convert the model with that input constant, or, if it is an input of the model, give its "
+                           "contents: --constant NAME=FILE");
         return NULL;
     }
     if ((t->type != BASE_I32 && t->type != BASE_I64) || !ir_shape_elements(&t->shape, &count)) {

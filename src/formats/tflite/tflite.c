@@ -369,6 +369,8 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
         r.shapes = options->shapes;
         r.ops = options->ops;
         r.signature = options->signature;
+        r.constants = options->constants;
+        r.constant_count = options->constant_count;
     }
     r.m = ir_model_new(arena, "tflite", r.file);
     r.group_of = base_map_new(arena);
@@ -378,6 +380,9 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
     r.budget = r.fb.budget;
     read_model(&r);
     bool failed = wire_fb_failed(&r.fb);
+    if (!failed) {
+        formats_drop_constants(r.m, r.constants, r.constant_count);
+    }
     if (report_unsupported(&r) || failed || ir_verify(r.m, d)) {
         return r.usage ? BASE_USAGE : BASE_REFUSED;
     }

@@ -5,21 +5,28 @@
  */
 #include "lang/analysis.h"
 
-/* v < at; v is the outermost variable of the output whose extent is not 1. */
-static bool is_below(const lang_program *p, lang_ref condition, uint32_t v, int64_t *at) {
+/* Where the condition holds for v from low on and below *at, and not from there on; v is the outermost variable of the
+ * output whose extent is not 1. */
+static bool holds_up_to(const lang_program *p, lang_ref condition, uint32_t v, int64_t low, int64_t *at) {
     const lang_node *n = lang_at(p, condition);
     lang_affine left, right;
-    if (n->kind != LANG_WORD_ || (n->code != LANG_LT && n->code != LANG_LE) ||
-        base_type_is_float((base_type)lang_at(p, lang_operand(p, condition, 0))->type) ||
+    if (n->kind != LANG_WORD_ || (n->code != LANG_LT && n->code != LANG_LE && n->code != LANG_EQ) ||
+        !base_type_is_int((base_type)lang_at(p, lang_operand(p, condition, 0))->type) ||
         !lang_affine_of(p, lang_operand(p, condition, 0), &left) ||
         !lang_affine_of(p, lang_operand(p, condition, 1), &right)) {
         return false;
     }
-    if (left.vars != UINT64_C(1) << v || left.coefficient[v] != 1 || right.vars != 0) {
+    if (n->code == LANG_EQ && left.vars == 0) {
+        lang_affine swapped = left;
+        left = right;
+        right = swapped;
+    }
+    if (left.vars != UINT64_C(1) << v || left.coefficient[v] != 1 || right.vars != 0 ||
+        __builtin_sub_overflow(right.constant, left.constant, at)) {
         return false;
     }
-    return !__builtin_sub_overflow(right.constant, left.constant, at) &&
-           (n->code == LANG_LT || !__builtin_add_overflow(*at, 1, at));
+    bool is_low = *at == low;
+    return (n->code == LANG_LT || !__builtin_add_overflow(*at, 1, at)) && (n->code != LANG_EQ || is_low);
 }
 
 static int64_t elements_of(const lang_tensor *t) {
@@ -33,8 +40,8 @@ static int64_t elements_of(const lang_tensor *t) {
     return n;
 }
 
-/* The read, where the outermost variable is from low to high. */
-static bool piece_of(const lang_program *p, const lang_stage *s, lang_ref read, int64_t low, int64_t high,
+/* The read, where the outermost variable v is from low to high. */
+static bool piece_of(const lang_program *p, const lang_stage *s, lang_ref read, uint32_t v, int64_t low, int64_t high,
                      int64_t outer_stride, lang_piece *out) {
     const lang_node *n = lang_at(p, read);
     const lang_tensor *to = &p->tensors.at[s->tensor];
@@ -43,9 +50,10 @@ static bool piece_of(const lang_program *p, const lang_stage *s, lang_ref read, 
         return false;
     }
     const lang_tensor *from = &p->tensors.at[n->index];
-    int64_t stride = 1, there = elements_of(from);
+    int64_t stride = 1, there = elements_of(from), skipped = 0;
     for (uint32_t k = s->rank; k-- > 0;) {
-        if (to->dim[k] != 1 && a.coefficient[k] != stride) {
+        bool moves = to->dim[k] != 1 && (k != v || high - low > 1);
+        if (moves && a.coefficient[k] != stride) {
             return false;
         }
         stride *= to->dim[k];
@@ -58,7 +66,10 @@ static bool piece_of(const lang_program *p, const lang_stage *s, lang_ref read, 
     out->tensor = n->index;
     out->to = low * outer_stride;
     out->count = (high - low) * outer_stride;
-    return from->type == to->type && !__builtin_add_overflow(a.constant, out->to, &out->from) && out->from >= 0 &&
+    if (v < s->rank && __builtin_mul_overflow(a.coefficient[v], low, &skipped)) {
+        return false;
+    }
+    return from->type == to->type && !__builtin_add_overflow(a.constant, skipped, &out->from) && out->from >= 0 &&
            out->count <= there && out->from <= there - out->count;
 }
 
@@ -81,7 +92,7 @@ bool lang_pieces(const lang_program *p, const lang_stage *s, lang_piece *out, si
         int64_t at = extent;
         lang_ref here = body;
         if (b->kind == LANG_WORD_ && b->code == LANG_IF && v < to->rank) {
-            if (!is_below(p, lang_operand(p, body, 0), v, &at)) {
+            if (!holds_up_to(p, lang_operand(p, body, 0), v, low, &at)) {
                 return false;
             }
             here = lang_operand(p, body, 1);
@@ -91,7 +102,7 @@ bool lang_pieces(const lang_program *p, const lang_stage *s, lang_piece *out, si
         if (at <= low) {
             continue; /* what is chosen nowhere */
         }
-        if (*n == room || !piece_of(p, s, here, low, at, outer_stride, &out[*n])) {
+        if (*n == room || !piece_of(p, s, here, v, low, at, outer_stride, &out[*n])) {
             return false;
         }
         ++*n;

@@ -29,7 +29,8 @@ static bool may_be_copy(const passes_edit *e, const ir_node *n, size_t *input) {
     const ir_tensor *from = &e->g->tensors.at[passes_now(e, n->inputs[*input])], *to = &e->g->tensors.at[n->outputs[0]];
     uint64_t a = 0, b = 0;
     return unknown == 1 && from->data == NULL && from->type == to->type && from->state == IR_NONE &&
-           to->state == IR_NONE && ir_shape_elements(&from->shape, &a) && ir_shape_elements(&to->shape, &b) && a == b;
+           to->state == IR_NONE && passes_is_fixed(&from->shape) && passes_is_fixed(&to->shape) &&
+           ir_shape_elements(&from->shape, &a) && ir_shape_elements(&to->shape, &b) && a == b;
 }
 
 static bool is_copy(const passes_edit *e, const ir_node *n, size_t input) {
@@ -71,7 +72,7 @@ static void skip(passes_edit *e, ir_node *n, ir_node *before) {
 static bool reads_value(const passes_edit *e, const ir_node *n) {
     return n->input_count == 1 && n->inputs[0] != IR_NONE && n->output_count == 1 &&
            e->g->tensors.at[passes_now(e, n->inputs[0])].state == IR_NONE &&
-           e->g->tensors.at[n->outputs[0]].state == IR_NONE;
+           e->g->tensors.at[n->outputs[0]].state == IR_NONE && passes_is_fixed(&e->g->tensors.at[n->outputs[0]].shape);
 }
 
 static void move(passes_edit *e, size_t i) {

@@ -35,6 +35,15 @@ bool passes_same_quant(const ir_quant *a, const ir_quant *b) {
     return true;
 }
 
+bool passes_is_fixed(const ir_shape *s) {
+    for (uint32_t k = 0; k < s->rank; k++) {
+        if (s->symbol[k] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool passes_same_values(const ir_tensor *a, const ir_tensor *b) {
     return a->state == IR_NONE && b->state == IR_NONE && a->type == b->type && ir_shape_same(&a->shape, &b->shape) &&
            passes_same_quant(&a->quant, &b->quant);

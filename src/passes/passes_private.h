@@ -15,6 +15,9 @@ bool passes_same_quant(const ir_quant *a, const ir_quant *b);
  * were made. */
 bool passes_same_values(const ir_tensor *a, const ir_tensor *b);
 
+/* No extent that a run decides. */
+bool passes_is_fixed(const ir_shape *s);
+
 /* ---- edit.c: a graph while a pass changes it ---- */
 typedef struct passes_edit {
     passes_context *c;

@@ -281,9 +281,8 @@ static base_status check_extents(plan_builder *b, const ir_node *n, const lang_p
         return BASE_OK;
     }
     base_place place = {.file = b->plan->model->file, .byte = n->byte, .has_byte = n->byte != 0};
-    place.path =
-        base_printf(b->arena, "subgraph[%u]/operator[%u] %s", b->graph->index, n->id_count ? n->ids[0] : 0,
-                    n->source_name != NULL && *n->source_name ? n->source_name : n->op);
+    place.path = base_printf(b->arena, "subgraph[%u]/operator[%u] %s", b->graph->index, n->id_count ? n->ids[0] : 0,
+                             n->source_name != NULL && *n->source_name ? n->source_name : n->op);
     return base_error(b->d, &place,
                       "an extent depends on data, and C is emitted for extents that are known: leave it, and what is "
                       "behind it, to the application (burin run evaluates it)");

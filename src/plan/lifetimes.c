@@ -1,41 +1,22 @@
-/* lifetimes.c - which tensors share bytes, how long each lives, and where it lies.
+/* lifetimes.c - how long each tensor lives, and where it lies.
  *
- * Takes the kernels of a plan and its tensors. Gives roots, lifetimes as intervals of kernels, and offsets. A loop goes
- * through its kernels again: what is there before it and is used inside lives to its end. Whatever is written more than
- * once (states, carried values, results of branches) shares its bytes only as long as nobody writes them.
+ * Takes the kernels of a plan and its tensors. Gives lifetimes as intervals of kernels, and offsets, with what shares
+ * bytes (share.c). A loop goes through its kernels again: what is there before it and is used inside lives to its end.
  */
 #include <string.h>
 
-#include "plan/plan_private.h"
-
-#define NEVER UINT32_MAX
-#define MOST_BETWEEN 4096u /* kernels between a value and the copy of it that are looked at */
-
-/* A loop: its kernels, and the loop around it. */
-typedef struct span {
-    uint32_t first, last, outer;
-} span;
-
-typedef struct lives {
-    base_arena *scratch;
-    plan_module *p;
-    uint32_t *first, *last;                  /* of each tensor by itself, loops counted in; first NEVER: not at all */
-    uint32_t *write_first, *writes, *writer; /* tensor t is written by writes[write_first[t] .. write_first[t + 1]) */
-    span *loops;
-    uint32_t *loop_of;   /* of each kernel: the innermost loop, or NEVER */
-    uint32_t *branch_of; /* of each kernel: a number; kernels of one number are done together or not at all */
-} lives;
+#include "plan/lives.h"
 
 /* ---- control ---- */
 
-static void find_loops(lives *l) {
+static void find_loops(plan_lives *l) {
     const plan_module *p = l->p;
-    l->loops = BASE_NEWS(l->scratch, span, (size_t)p->loops + 1);
+    l->loops = BASE_NEWS(l->scratch, plan_span, (size_t)p->loops + 1);
     l->loop_of = BASE_NEWS(l->scratch, uint32_t, p->kernels.n + 1);
     for (uint32_t i = 0; i < p->kernels.n; i++) {
         const plan_kernel *k = &p->kernels.at[i];
         if (k->control == PLAN_REPEAT) {
-            l->loops[k->loop] = (span){k->jump, i, NEVER};
+            l->loops[k->loop] = (plan_span){k->jump, i, IR_NONE};
         }
     }
     /* Starts of loops that share a kernel are met outer first: loops are numbered from the inside. */
@@ -46,21 +27,21 @@ static void find_loops(lives *l) {
         next[i] = start[l->loops[i].first];
         start[l->loops[i].first] = i;
     }
-    uint32_t open = NEVER;
+    uint32_t open = IR_NONE;
     for (uint32_t i = 0; i < p->kernels.n; i++) {
-        for (uint32_t n = start[i]; n != NEVER; n = next[n]) {
+        for (uint32_t n = start[i]; n != IR_NONE; n = next[n]) {
             l->loops[n].outer = open;
             open = n;
         }
         l->loop_of[i] = open;
-        while (open != NEVER && l->loops[open].last == i) {
+        while (open != IR_NONE && l->loops[open].last == i) {
             open = l->loops[open].outer;
         }
     }
 }
 
 /* A new number behind every control kernel and at every place that is jumped to, but the old one behind the whole. */
-static void find_branches(lives *l) {
+static void find_branches(plan_lives *l) {
     const plan_module *p = l->p;
     BASE_VEC(uint32_t) open = {0}; /* numbers to come back to */
     uint32_t now = 0, count = 0;
@@ -99,12 +80,12 @@ static void find_branches(lives *l) {
 
 /* ---- accesses ---- */
 
-static void touch(lives *l, uint32_t tensor, uint32_t kernel) {
+static void touch(plan_lives *l, uint32_t tensor, uint32_t kernel) {
     l->first[tensor] = kernel < l->first[tensor] ? kernel : l->first[tensor];
     l->last[tensor] = kernel > l->last[tensor] ? kernel : l->last[tensor];
 }
 
-static void find_accesses(lives *l) {
+static void find_accesses(plan_lives *l) {
     const plan_module *p = l->p;
     size_t n = p->tensors.n, kernels = p->kernels.n;
     l->first = BASE_NEWS(l->scratch, uint32_t, n + 1);
@@ -146,12 +127,12 @@ static void find_accesses(lives *l) {
 }
 
 /* What a loop found and uses it will want again in the next round. */
-static void extend_over_loops(lives *l) {
+static void extend_over_loops(plan_lives *l) {
     for (size_t t = 0; t < l->p->tensors.n; t++) {
-        if (l->first[t] == NEVER || l->p->kernels.n == 0) {
+        if (l->first[t] == IR_NONE || l->p->kernels.n == 0) {
             continue;
         }
-        for (uint32_t n = l->loop_of[l->last[t]]; n != NEVER; n = l->loops[n].outer) {
+        for (uint32_t n = l->loop_of[l->last[t]]; n != IR_NONE; n = l->loops[n].outer) {
             if (l->first[t] < l->loops[n].first) {
                 l->last[t] = l->loops[n].last;
             }
@@ -159,141 +140,9 @@ static void extend_over_loops(lives *l) {
     }
 }
 
-static uint32_t write_count(const lives *l, uint32_t tensor) {
-    return l->write_first[tensor + 1] - l->write_first[tensor];
-}
-
-/* ---- sharing ---- */
-
-static bool can_share(const plan_tensor *root, const plan_tensor *to) {
-    bool visible = root->role == PLAN_INPUT || root->role == PLAN_STATE;
-    return !(visible && to->role == PLAN_OUTPUT) && root->role != PLAN_CONSTANT && to->role != PLAN_CONSTANT &&
-           to->role != PLAN_STATE && root->bytes == to->bytes;
-}
-
-/* Nobody writes the root's bytes while the tensor, made by kernel k, is used. */
-static bool stays(const lives *l, uint32_t root, uint32_t tensor, uint32_t k) {
-    for (uint32_t i = l->write_first[root]; i < l->write_first[root + 1]; i++) {
-        if (l->writes[i] > k && l->writes[i] <= l->last[tensor]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Reshapes, and reads of states: the output is the input's bytes. */
-static void find_aliases(lives *l) {
-    plan_module *p = l->p;
-    for (uint32_t i = 0; i < p->kernels.n; i++) {
-        plan_kernel *k = &p->kernels.at[i];
-        uint32_t input = 0;
-        if (!lang_is_copy(k->program, &input)) {
-            continue;
-        }
-        uint32_t from = k->tensor[k->program->inputs.at[input]], to = k->tensor[k->program->outputs.at[0]];
-        uint32_t root = p->tensors.at[from].root;
-        if (from != to && write_count(l, to) == 1 && p->tensors.at[to].root == to &&
-            can_share(&p->tensors.at[root], &p->tensors.at[to]) && stays(l, root, to, i)) {
-            p->tensors.at[to].root = root;
-            k->schedules[0].form = PLAN_ALIAS;
-            k->reason = "the same bytes under another name or shape";
-        }
-    }
-}
-
-/* The program tensor of the kernel that lies in the root's bytes; `count`: how many do. */
-static uint32_t in_root(const lives *l, const plan_kernel *k, uint32_t root, uint32_t *count) {
-    uint32_t found = IR_NONE;
-    *count = 0;
-    for (uint32_t t = 0; t < k->program->tensors.n; t++) {
-        if (k->tensor[t] != IR_NONE && l->p->tensors.at[k->tensor[t]].root == root) {
-            found = t;
-            ++*count;
-        }
-    }
-    return found;
-}
-
-/* May kernel w, which makes the value, write it to the root's bytes at once, where kernel `copy` would put it? */
-static bool can_make_there(const lives *l, uint32_t w, uint32_t copy, uint32_t value, uint32_t root) {
-    const plan_module *p = l->p;
-    if (copy - w > MOST_BETWEEN || l->branch_of[w] != l->branch_of[copy]) {
-        return false;
-    }
-    for (uint32_t i = w + 1; i < copy; i++) {
-        uint32_t count, condition = p->kernels.at[i].condition;
-        (void)in_root(l, &p->kernels.at[i], root, &count);
-        if (count > 0 || (condition != IR_NONE && p->tensors.at[condition].root == root)) {
-            return false;
-        }
-    }
-    const plan_kernel *k = &p->kernels.at[w];
-    uint32_t count, there = in_root(l, k, root, &count);
-    if (count == 0) {
-        return true;
-    }
-    uint32_t output = 0;
-    while (output < k->program->tensors.n && k->tensor[output] != value) {
-        output++;
-    }
-    return count == 1 && plan_in_place(k, there, output);
-}
-
-/* A value that is copied and not used afterwards lies where it is copied to from the beginning. */
-static bool joins(const lives *l, uint32_t copy, uint32_t from, uint32_t to, uint32_t last_of_group) {
-    const plan_module *p = l->p;
-    const plan_tensor *a = &p->tensors.at[from], *c = &p->tensors.at[to];
-    uint32_t root = c->root;
-    bool own = a->role == PLAN_ACTIVATION || a->role == PLAN_SCRATCH;
-    if (!own || a->root != from || root == from || a->bytes != p->tensors.at[root].bytes || last_of_group > copy ||
-        p->tensors.at[root].role == PLAN_CONSTANT || write_count(l, from) != 1) {
-        return false;
-    }
-    return can_make_there(l, l->writes[l->write_first[from]], copy, from, root);
-}
-
-/* Copies: into states, carried values and results of branches. */
-static void find_joins(lives *l) {
-    plan_module *p = l->p;
-    size_t n = p->tensors.n;
-    /* the tensors that lie in a root's bytes, as a list; and the last use of all of them */
-    uint32_t *next = BASE_NEWS(l->scratch, uint32_t, n + 1), *head = BASE_NEWS(l->scratch, uint32_t, n + 1);
-    uint32_t *last = BASE_NEWS(l->scratch, uint32_t, n + 1);
-    memset(head, 0xff, (n + 1) * sizeof *head);
-    for (uint32_t t = 0; t < n; t++) {
-        uint32_t root = p->tensors.at[t].root;
-        next[t] = head[root];
-        head[root] = t;
-        last[root] = l->last[t] > last[root] ? l->last[t] : last[root];
-    }
-    for (uint32_t i = 0; i < p->kernels.n; i++) {
-        plan_kernel *k = &p->kernels.at[i];
-        uint32_t input = 0;
-        if (!lang_is_copy(k->program, &input) || k->schedules[0].form == PLAN_ALIAS) {
-            continue;
-        }
-        uint32_t from = k->tensor[k->program->inputs.at[input]], to = k->tensor[k->program->outputs.at[0]];
-        uint32_t root = p->tensors.at[to].root;
-        if (from == to || !joins(l, i, from, to, last[from])) {
-            continue;
-        }
-        for (uint32_t t = head[from]; t != NEVER;) {
-            uint32_t following = next[t];
-            p->tensors.at[t].root = root;
-            next[t] = head[root];
-            head[root] = t;
-            t = following;
-        }
-        head[from] = NEVER;
-        last[root] = last[from] > last[root] ? last[from] : last[root];
-        k->schedules[0].form = PLAN_ALIAS;
-        k->reason = "the value was made where it belongs";
-    }
-}
-
 /* ---- lifetimes and offsets ---- */
 
-static void fill_lifetimes(const lives *l) {
+static void fill_lifetimes(const plan_lives *l) {
     plan_module *p = l->p;
     for (size_t i = 0; i < p->tensors.n; i++) {
         p->tensors.at[i].first = UINT32_MAX;
@@ -353,18 +202,49 @@ static void place(base_arena *arena, base_arena *scratch, plan_module *p) {
                                p->arena_bytes == p->arena_bound ? "; optimal (this order, whole tensors)" : "");
 }
 
+/* Bytes of the arena when these parts share. */
+static uint64_t try_parts(base_arena *arena, plan_lives *l, unsigned parts, unsigned *found) {
+    plan_unshare(l);
+    *found = plan_share(l, parts);
+    fill_lifetimes(l);
+    place(arena, l->scratch, l->p);
+    return l->p->arena_bytes;
+}
+
+/* A part that is read where it lies keeps the whole alive, and one that is made in the whole begins its life: both save a
+ * copy, and may cost memory. What needs the least memory is taken; among equals what copies least. */
+static void share_and_place(base_arena *arena, plan_lives *l) {
+    static const unsigned choices[] = {PLAN_PARTS_MADE, PLAN_PARTS_READ, 0};
+    unsigned there, found, best = PLAN_PARTS;
+    uint64_t least = try_parts(arena, l, PLAN_PARTS, &there);
+    if (there == 0) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
+        if ((choices[i] & ~there) != 0 || (choices[i] & there) == there) {
+            continue; /* the same as another choice */
+        }
+        uint64_t bytes = try_parts(arena, l, choices[i], &found);
+        if (bytes < least) {
+            least = bytes;
+            best = choices[i];
+        }
+    }
+    (void)try_parts(arena, l, best, &found);
+}
+
 void plan_place_tensors(base_arena *arena, plan_module *p, bool share) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
-    lives l = {.scratch = scratch, .p = p};
+    plan_lives l = {.scratch = scratch, .p = p};
     find_loops(&l);
     find_branches(&l);
     find_accesses(&l);
     extend_over_loops(&l);
     if (share) {
-        find_aliases(&l);
-        find_joins(&l);
+        share_and_place(arena, &l);
+    } else {
+        fill_lifetimes(&l);
+        place(arena, scratch, p);
     }
-    fill_lifetimes(&l);
-    place(arena, scratch, p);
     base_arena_free(scratch);
 }

@@ -20,16 +20,7 @@ HEAD = 'burin 1\nmodel "ir" "m.ir"\n'
 ADD = '{act: text "none"}'
 
 
-def graph(name, index, tensors, inputs, outputs, nodes):
-    """tensors: the text behind the number of each."""
-    lines = [f'graph "{name}" {index} {{']
-    lines += [f"  tensor %{k} {t}" for k, t in enumerate(tensors)]
-    refs = lambda numbers: ", ".join(f"%{n}" for n in numbers)
-    lines += [f"  inputs ({refs(inputs)})", f"  outputs ({refs(outputs)})"]
-    lines += [f"  node {word} ({refs(ins)}) -> ({refs(outs)}) {rest} ids [{k}]" for k, (word, ins, outs, rest) in enumerate(nodes)]
-    return "\n".join(lines) + "\n}\n"
-
-
+graph = made.graph
 I, B, ONE = 'i32[] "t"', 'bool[] "c"', 'i32[] "one" = hex "01000000"'
 
 

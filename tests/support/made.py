@@ -165,6 +165,16 @@ def generated(count, state=12345):
     return numbers, state
 
 
+def graph(name, index, tensors, inputs, outputs, nodes):
+    """One graph in Burin's text form. tensors: the text behind the number of each; nodes: word, inputs, outputs, attributes."""
+    lines = [f'graph "{name}" {index} {{']
+    lines += [f"  tensor %{k} {t}" for k, t in enumerate(tensors)]
+    refs = lambda numbers: ", ".join(f"%{n}" for n in numbers)
+    lines += [f"  inputs ({refs(inputs)})", f"  outputs ({refs(outputs)})"]
+    lines += [f"  node {word} ({refs(ins)}) -> ({refs(outs)}) {rest} ids [{k}]" for k, (word, ins, outs, rest) in enumerate(nodes)]
+    return "\n".join(lines) + "\n}\n"
+
+
 def npy(descr, shape, data):
     """A .npy file, version 1."""
     text = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" % (descr, "".join(f"{n}, " for n in shape))

@@ -181,6 +181,7 @@ base_status check_build_module(base_arena *arena, const plan_module *plan, const
             *BASE_PUSH(arena, &argv) = files.list.at[i].name;
         }
     }
+    *BASE_PUSH(arena, &argv) = base_printf(arena, "-D%s_BY_DEFINITION", plan->prefix);
     *BASE_PUSH(arena, &argv) = "-lm";
     *BASE_PUSH(arena, &argv) = NULL;
     check_process built = check_spawn(arena, folder, argv.at, NULL, NULL);

@@ -246,8 +246,9 @@ typedef struct lang_op_decl {
     lang_symbol name;
     lang_pos pos;
     const lang_source *source;
-    size_t start; /* byte of `op` */
-    bool bad;     /* had errors: reported, never instantiated */
+    size_t start;         /* byte of `op` */
+    bool bad;             /* had errors: reported, never instantiated */
+    lang_symbol external; /* the C function that is called in its place; 0: none */
     BASE_VEC(lang_attr_decl) attrs;
     BASE_VEC(lang_input_decl) inputs;
     BASE_VEC(lang_output_decl) outputs;

@@ -783,6 +783,7 @@ base_status lang_instantiate(base_arena *arena, const lang_library *lib, const l
     if (k == n)
         return none_fits(&in, first, reasons, n);
     in.errors = 0;
+    in.p->external = in.op->external ? base_strdup(arena, lang_name(lib, in.op->external)) : NULL;
     make_body(&in);
     if (in.errors == 0)
         finish_outputs(&in);

@@ -142,7 +142,7 @@ lang_callee lang_callee_of(lang_library *lib, lang_symbol name) {
 }
 
 bool lang_reserved(const lang_library *lib, lang_symbol name) {
-    static const char *const reserved[] = {"op",    "fn",   "attr", "in",   "when", "let",  "chk",  "rec",
+    static const char *const reserved[] = {"op",    "fn",   "attr", "in",   "when", "let",  "chk",  "rec", "extern",
                                            "else",  "if",   "sum",  "prod", "max",  "min",  "any",  "all",
                                            "first", "last", "pick", "inf",  "nan",  "true", "false"};
     if (lib->types.at[name])

@@ -142,7 +142,7 @@ static bool is_stage_ahead(const lang_parser *p, bool to_equals) {
 }
 
 static bool is_clause_word(const lang_parser *p) {
-    static const char *const words[] = {"op", "fn", "attr", "when", "let", "chk", "rec"};
+    static const char *const words[] = {"op", "fn", "attr", "when", "let", "chk", "rec", "extern"};
     if (lang_p_mark(p, '-', '>'))
         return true;
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
@@ -477,6 +477,15 @@ static void mark_varying(lang_parser *p, lang_op_decl *op) {
     }
 }
 
+static void extern_clause(lang_parser *p, lang_op_decl *op) {
+    lang_pos pos = p->t.pos;
+    lang_p_next(p);
+    lang_symbol name = lang_p_name(p, "the name of a C function", NULL);
+    if (op->external && !p->panic)
+        lang_p_fail(p, pos, "op %s has an extern already", lang_name(p->lib, op->name));
+    op->external = name;
+}
+
 static void parse_op(lang_parser *p) {
     lang_op_decl *op = BASE_NEW(p->lib->arena, lang_op_decl);
     op->pos = p->t.pos;
@@ -510,6 +519,8 @@ static void parse_op(lang_parser *p) {
             const lang_expr *e = lang_p_expr(p);
             if (!p->panic)
                 *BASE_PUSH(p->lib->arena, &op->whens) = e;
+        } else if (lang_p_word(p, "extern")) {
+            extern_clause(p, op);
         } else {
             body_clause(p, op);
         }

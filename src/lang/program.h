@@ -95,6 +95,7 @@ typedef struct lang_stage {
 typedef struct lang_program {
     base_arena *arena;
     const char *name;          /* the operator's word */
+    const char *external;      /* the C function that emitted C calls in its place; NULL: none */
     BASE_VEC(lang_node) nodes; /* nodes.at[0] is unused; operands of a node have smaller indices than it */
     BASE_VEC(lang_ref) operands;
     BASE_VEC(lang_tensor) tensors;

@@ -241,6 +241,7 @@ static bool inline_into(inliner *x, lang_program *to, const lang_program *from, 
 
 lang_program *lang_like(base_arena *arena, const lang_program *p, const bool *keep, uint32_t *map) {
     lang_program *q = lang_program_new(arena, p->name);
+    q->external = p->external;
     q->node_limit = p->node_limit;
     q->rec_count = p->rec_count;
     for (uint32_t t = 0; t < p->tensors.n; t++) {

@@ -114,7 +114,7 @@ bool lang_pieces(const lang_program *p, const lang_stage *s, lang_piece *out, si
 bool lang_is_copy(const lang_program *p, uint32_t *input) {
     lang_piece piece;
     size_t n = 1;
-    if (p->stages.n != 1 || p->outputs.n != 1 || p->outputs.at[0] != p->stages.at[0].tensor ||
+    if (p->external != NULL || p->stages.n != 1 || p->outputs.n != 1 || p->outputs.at[0] != p->stages.at[0].tensor ||
         !lang_pieces(p, &p->stages.at[0], &piece, &n)) {
         return false;
     }

@@ -62,6 +62,9 @@ static bool same_layout(const lang_tensor *a, const lang_tensor *b) {
 }
 
 bool plan_in_place(const plan_kernel *k, uint32_t input, uint32_t output) {
+    if (k->program->external != NULL) { /* what a C function reads when is not known */
+        return false;
+    }
     const lang_program *p = k->program;
     const lang_tensor *from = &p->tensors.at[input], *to = &p->tensors.at[output];
     if (from->kind != LANG_INPUT || from->data != NULL || !same_layout(from, to)) {

@@ -3,6 +3,7 @@
 
 The options are FlexBuffers maps as FlatBuffers' own Python package (25.x) writes them.
 """
+import json
 import math
 import os
 import pathlib
@@ -60,6 +61,41 @@ assert pathlib.Path("clip2/output_0.npy").read_bytes() == pathlib.Path("referenc
 # two files, and one of them twice, which adds nothing
 other = definition("other.op", "op another\nin X:f32[N]\nY[n<N] = X[n]\n")
 burin("run", "clip.tflite", "--ops", other, "--ops", EXAMPLE, "--ops", EXAMPLE)
+
+# ---- a C function in its place: the header says its prototype, the check is by the definition ----
+pathlib.Path("extern.op").write_text(pathlib.Path(EXAMPLE).read_text().replace("op soft_clip\n", "op soft_clip\nextern my_clip\n"))
+for layout in ("folder", "single"):
+    done = burin("compile", "clip.tflite", "--ops", "extern.op", "-o", f"ext_{layout}", "--prefix", "clip", "--layout", layout)
+    assert "checked: " in done.stdout
+    header = pathlib.Path(f"ext_{layout}", "clip.h").read_text()
+    assert "void my_clip(const float *X, float *Y, const int32_t *extents); /* custom.soft_clip */" in header, header
+    pathlib.Path(f"ext_{layout}", "main.c").write_text("""
+#include <stdio.h>
+#include "clip.h"
+static float arena[CLIP_ARENA];
+void my_clip(const float *X, float *Y, const int32_t *extents) {
+    for (int i = 0; i < extents[0] * extents[1]; i++) Y[i] = X[i] + (float)(extents[2] * 10 + extents[3]);
+}
+int main(void) {
+    static clip_model model;
+    float *x, *y;
+    if (clip_init(&model, arena, sizeof arena) != clip_OK) return 1;
+    x = (float *)clip_input(&model, 0);
+    for (int i = 0; i < 4; i++) x[i] = (float)i;
+    if (clip_run(&model) != clip_OK) return 2;
+    y = (float *)clip_output(&model, 0);
+    printf("%g %g %g %g", y[0], y[1], y[2], y[3]);
+    return 0;
+}
+""".replace("CLIP_ARENA", "clip_ARENA_BYTES / sizeof(float) + 8"))
+    sources = [str(p) for p in pathlib.Path(f"ext_{layout}").glob("*.c")]
+    subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-o", "ext", *sources, "-lm"], check=True)
+    assert subprocess.run(["./ext"], capture_output=True, text=True, check=True).stdout == "22 23 24 25"
+    subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-Dclip_BY_DEFINITION", "-o", "ext", *sources, "-lm"], check=True)
+    assert float(subprocess.run(["./ext"], capture_output=True, text=True, check=True).stdout.split()[0]) == 2.5
+assert json.loads(burin("inspect", "clip.tflite", "--ops", "extern.op", "--json").stdout)
+twice = definition("twice.op", pathlib.Path("extern.op").read_text().replace("extern my_clip", "extern my_clip extern other"))
+refused("run", "clip.tflite", "--ops", twice, says=["has an extern already", "twice.op:"])
 
 # ---- without it: by name, with the remedy ----
 refused("run", "clip.tflite", says=['custom operator "soft-clip" is not supported', "--ops FILE.op"])

@@ -33,6 +33,10 @@ static base_status emit(base_arena *arena, const plan_module *plan, const ir_mod
             return status;
         }
     }
+    base_status status = c_external_note(m);
+    if (status != BASE_OK) {
+        return status;
+    }
     base_text json = {.arena = arena};
     c_module_files(m, out);
     plan_print_json(&json, plan, o->plan_check);

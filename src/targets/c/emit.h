@@ -70,6 +70,10 @@ typedef struct c_call {
 
 typedef struct c_kernel_calls {
     BASE_VEC(c_call) list;
+    /* What the C function that the definition names is called with in their place: the node's inputs, then its outputs;
+     * of an absent input the type is BASE_NONE. */
+    size_t argument_count;
+    const c_argument *arguments;
 } c_kernel_calls;
 
 typedef struct c_module {
@@ -94,6 +98,13 @@ void c_data_put(base_text *out, const c_module *m); /* all of it as const arrays
 void c_data_put_values(base_text *out, base_type type, const void *bytes, uint64_t count);
 const char *c_data_name(const c_module *m, uint32_t data);
 void c_data_blob(base_text *out, c_module *m); /* sets the offsets */
+
+/* ---- the application's own functions (extern) ---- */
+/* Notes what they are called with. REFUSED: two definitions say different things of one function. */
+base_status c_external_note(c_module *m);
+bool c_external_alone(const c_module *m, uint32_t function); /* is the function called only where such a one is not? */
+void c_external_put_prototypes(base_text *t, c_module *m);
+void c_external_put_call(base_text *t, c_module *m, uint32_t k);
 
 /* Emits all units of kernel k into m->functions and m->calls[k]. */
 base_status c_emit_kernel(c_module *m, uint32_t k);

@@ -210,7 +210,9 @@ void c_put_header(base_text *t, c_module *m) {
     }
     c_put(m, t, "%s", interface_functions);
     put_quantise_declarations(m, t);
-    base_puts(t, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
+    base_puts(t, "\n");
+    c_external_put_prototypes(t, m);
+    base_puts(t, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
 /* ---- P_internal.h ---- */
@@ -310,14 +312,23 @@ static base_text *other_steps(c_module *m) {
     return list;
 }
 
+/* Around what is there only where no function of the application's own is called. */
+static void put_by_definition(c_module *m, base_text *t, uint32_t function, bool begins) {
+    if (c_external_alone(m, function)) {
+        c_put(m, t, begins ? "#ifdef $_BY_DEFINITION\n" : "#endif\n");
+    }
+}
+
 static void put_functions(c_module *m, base_text *t) {
     size_t skip = is_single(m) ? 0 : strlen("static ");
     const base_text *others = other_steps(m);
     for (uint32_t k = 0; k < m->functions.n; k++) {
         const char *text = m->functions.at[k].text;
+        put_by_definition(m, t, k, true);
         put_purpose(m, t, &m->functions.at[k], others[k].n > 0 ? others[k].at : "");
         base_puts(t, function_head(m, text, function_name(m, k)) + skip);
         base_puts(t, strchr(text, '\n'));
+        put_by_definition(m, t, k, false);
         base_puts(t, "\n");
     }
 }
@@ -439,7 +450,9 @@ static void put_control(c_module *m, base_text *t, const plan_kernel *k) {
 static void put_steps(c_module *m, base_text *t) {
     for (uint32_t k = 0; k < m->functions.n; k++) {
         if (m->functions.at[k].split != 0) {
+            put_by_definition(m, t, k, true);
             put_task(m, t, k);
+            put_by_definition(m, t, k, false);
         }
     }
     c_put(m, t, "static const uint32_t $_operator_ids[%zu] = {", m->plan->kernels.n == 0 ? 1 : m->plan->kernels.n);
@@ -459,9 +472,16 @@ static void put_steps(c_module *m, base_text *t) {
     for (uint32_t k = 0; k < m->plan->kernels.n; k++) {
         const plan_kernel *kernel = &m->plan->kernels.at[k];
         c_put(m, t, "    case %" PRIu32 "u: /* %s */\n", k, kernel->op);
+        const bool external = kernel->program != NULL && kernel->program->external != NULL;
+        if (external) {
+            c_put(m, t, "#ifndef $_BY_DEFINITION\n");
+            c_external_put_call(t, m, k);
+            base_puts(t, "#else\n");
+        }
         for (size_t i = 0; i < m->calls[k].list.n; i++) {
             put_call(m, t, kernel, &m->calls[k].list.at[i]);
         }
+        base_puts(t, external ? "#endif\n" : "");
         if (kernel->control != PLAN_COMPUTE) {
             put_control(m, t, kernel);
         }

@@ -3,6 +3,8 @@
 Needs the oracles' virtual environment (tools/oracles of the shared folder): flatbuffers, ai_edge_litert, tflite_micro, numpy.
 An operator is said in Burin's words, as in the .case files (docs/OPERATOR_CASES.md); this is the way back to TFLite.
 """
+import copy
+
 import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
@@ -33,6 +35,16 @@ def raw(t):
     flat = data.reshape(-1).view(np.uint8) & ((1 << bits) - 1)
     flat = np.concatenate([flat, np.zeros(-len(flat) % per, np.uint8)]).reshape(-1, per)
     return bytes(int(sum(int(v) << (bits * k) for k, v in enumerate(row))) for row in flat)
+
+
+COMPUTATIONS = [None, 'STABLEHLO_ADD', 'STABLEHLO_MULTIPLY', 'STABLEHLO_MINIMUM', 'STABLEHLO_MAXIMUM']
+
+
+class Body:
+    """In an option that names a sub-graph: one that computes `builtin` of two scalars, or gives the second (None)."""
+
+    def __init__(self, builtin, type):
+        self.builtin, self.type = builtin, type
 
 
 def constant_list(values, type='i32'):
@@ -86,6 +98,15 @@ ACTIVE = {'add': 'Add', 'sub': 'Sub', 'mul': 'Mul', 'div': 'Div', 'concatenation
 # word: (builtin's name, options table or None, {attribute: field}); all other attributes, and all inputs, are inputs of TFLite's as
 # PLACED says
 FIELDS = {
+    'stablehlo_gather': ('STABLEHLO_GATHER', 'StablehloGather', {'offset_axes': 'offsetDims', 'collapsed': 'collapsedSliceDims',
+                                                                 'start_map': 'startIndexMap', 'index_axis': 'indexVectorDim',
+                                                                 'sizes': 'sliceSizes'}),
+    'stablehlo_scatter': ('STABLEHLO_SCATTER', 'StablehloScatter', {
+        'function': 'updateComputationSubgraphIndex', 'window_axes': 'updateWindowDims', 'inserted': 'insertedWindowDims',
+        'start_map': 'scatterDimsToOperandDims', 'index_axis': 'indexVectorDim'}),
+    'stablehlo_reduce_window': ('STABLEHLO_REDUCE_WINDOW', 'StablehloReduceWindow', {
+        'function': 'bodySubgraphIndex', 'window': 'windowDimensions', 'strides': 'windowStrides', 'spread': 'baseDilations',
+        'dilations': 'windowDilations', 'pads': 'padding'}),
     'reduce_window': ('REDUCE_WINDOW', 'ReduceWindow', {'function': 'reduceFunction'}), 'bucketize': ('BUCKETIZE', 'Bucketize', {}),
     'pad_inside': ('STABLEHLO_PAD', 'StablehloPad', {'low': 'edgePaddingLow', 'high': 'edgePaddingHigh', 'inside': 'interiorPadding'}),
     **{f'stablehlo_{w}': (f'STABLEHLO_{w.upper()}', None, {}) for w in ('add', 'multiply', 'maximum', 'minimum')},
@@ -327,6 +348,8 @@ def operator(word, attrs, inputs, outputs):
         said = {fields[k]: v for k, v in attrs.items() if k in fields}
         if word == 'unique':
             said['idxOutType'] = getattr(schema.TensorType, TENSOR[outputs[1].type])
+        if word in ('stablehlo_scatter', 'stablehlo_reduce_window'):
+            said[fields['function']] = Body(COMPUTATIONS[attrs['function']], x.type)
         if word == 'bucketize':
             said['boundaries'], inputs = inputs[1].data.tolist(), inputs[:1]
         o = option_table(table, said) if table else None
@@ -437,7 +460,7 @@ def build_model(operators):
         numbers[id(t)] = len(g.tensors) - 1
         return numbers[id(t)]
 
-    for name, options, inputs, outputs, *mids in operators:
+    def code_of(name):
         if name not in codes:
             code = schema.OperatorCodeT()
             code.builtinCode = getattr(schema.BuiltinOperator, name, schema.BuiltinOperator.CUSTOM)
@@ -446,6 +469,29 @@ def build_model(operators):
             code.version = VERSION.get(name, 1)
             codes[name] = len(m.operatorCodes)
             m.operatorCodes.append(code)
+        return codes[name]
+
+    def body_of(body):
+        """The number of the sub-graph."""
+        s, o = schema.SubGraphT(), schema.OperatorT()
+        s.name, s.tensors, s.operators, s.inputs, s.outputs = 'body', [], [], [0, 1], [2 if body.builtin else 1]
+        for k in range(3):
+            t = schema.TensorT()
+            t.name, t.shape, t.type, t.buffer, t.hasRank = f'body{k}', [], getattr(schema.TensorType, TENSOR[body.type]), 0, True
+            s.tensors.append(t)
+        if body.builtin:
+            o.opcodeIndex, o.inputs, o.outputs = code_of(body.builtin), [0, 1], [2]
+            s.operators.append(o)
+        m.subgraphs.append(s)
+        return len(m.subgraphs) - 1
+
+    m.subgraphs = [g]
+    for name, options, inputs, outputs, *mids in operators:
+        code_of(name)
+        for field, value in list(vars(options).items()) if options is not None else ():
+            if isinstance(value, Body):
+                options = copy.copy(options)
+                setattr(options, field, body_of(value))
         op = schema.OperatorT()
         op.opcodeIndex = codes[name]
         op.inputs = [-1 if t is None else add(t, 'in') for t in inputs]
@@ -460,7 +506,6 @@ def build_model(operators):
             else:
                 op.builtinOptions2, op.builtinOptions2Type = options, getattr(schema.BuiltinOptions2, table)
         g.operators.append(op)
-    m.subgraphs = [g]
     b = flatbuffers.Builder(1024)
     b.Finish(m.Pack(b), b'TFL3')
     return bytes(b.Output())

@@ -22,6 +22,7 @@
 #define TRANSPOSED_3D(table) STEP(transposed, NULL, TFLITE_##table##_padding, 0)
 #define INT(name, field) STEP(int, name, TFLITE_##field, 0)
 #define INTS(name, field) STEP(ints, name, TFLITE_##field, 0)
+#define BODY(name, field) STEP(body, name, TFLITE_##field, 0)
 #define FLOATS(name, field) STEP(floats, name, TFLITE_##field, 0)
 #define FLOAT(name, field) STEP(float, name, TFLITE_##field, 0)
 #define AXIS(name, field, extra) STEP(axis, name, TFLITE_##field, extra)

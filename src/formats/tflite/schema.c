@@ -82,6 +82,7 @@ static unsigned width_of(tflite_kind kind) {
     case TFLITE_U8S:
         return 1;
     case TFLITE_U64:
+    case TFLITE_I64:
     case TFLITE_I64S:
         return 8;
     case TFLITE_U16S:
@@ -101,8 +102,8 @@ tflite_kind tflite_field_kind(tflite_field f) {
 
 void tflite_field_range(tflite_field f, int64_t *lo, int64_t *hi) {
     tflite_kind kind = fields[f].kind;
-    bool is_signed = kind == TFLITE_I8 || kind == TFLITE_I32;
-    unsigned bits = kind == TFLITE_U64 ? 63 : 8 * width_of(kind) - (is_signed ? 1 : 0);
+    bool is_signed = kind == TFLITE_I8 || kind == TFLITE_I32 || kind == TFLITE_I64;
+    unsigned bits = width_of(kind) == 8 ? 63 : 8 * width_of(kind) - (is_signed ? 1 : 0);
     *hi = (int64_t)(((uint64_t)1 << bits) - 1);
     *lo = is_signed ? -*hi - 1 : 0;
 }
@@ -115,7 +116,7 @@ int64_t tflite_int(wire_fb *fb, const wire_path *outer, const wire_table *t, tfl
     wire_path path = path_of(outer, f);
     tflite_kind kind = fields[f].kind;
     unsigned width = width_of(kind);
-    if (kind == TFLITE_I8 || kind == TFLITE_I32) {
+    if (kind == TFLITE_I8 || kind == TFLITE_I32 || kind == TFLITE_I64) {
         return wire_fb_signed(fb, &path, t, fields[f].number, width, fields[f].otherwise);
     }
     assert(kind == TFLITE_U8 || kind == TFLITE_U32 || kind == TFLITE_U64);

@@ -14,6 +14,7 @@ typedef enum tflite_kind {
     TFLITE_I32,
     TFLITE_U32,
     TFLITE_U64,
+    TFLITE_I64,
     TFLITE_F32,
     TFLITE_TABLE,
     TFLITE_UNION,
@@ -68,7 +69,7 @@ const char *tflite_type_name(int64_t code);     /* "FLOAT32"; NULL: no such type
 base_type tflite_type_base(int64_t code);       /* BASE_NONE: Burin has none for it */
 int64_t tflite_type_code(base_type type);       /* its inverse; -1: the schema has none for it */
 
-/* U8 to U64; a U64 above INT64_MAX is a fault of the file. */
+/* U8 to I64; a U64 above INT64_MAX is a fault of the file. */
 int64_t tflite_int(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);
 float tflite_float(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);
 wire_table tflite_table(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);

@@ -159,6 +159,71 @@ static void put_floats(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_floats = {"FLOATS", make_floats, put_floats};
 
+/* ---- BODY ---- */
+
+/* Of a sub-graph with one operator, its builtin; -1: it has none; -2: it is no such sub-graph, or a fault. */
+static int64_t body_of(tflite_op *op, uint64_t subgraph) {
+    wire_fb *fb = &op->r->fb;
+    wire_path path = {.name = "subgraph", .index = (int64_t)subgraph};
+    wire_table graph = wire_fb_table_at(fb, &path, &op->r->subgraphs, subgraph);
+    wire_vector operators = tflite_list(fb, &path, &graph, TFLITE_SubGraph_operators);
+    wire_vector inputs = tflite_list(fb, &path, &graph, TFLITE_SubGraph_inputs);
+    wire_vector outputs = tflite_list(fb, &path, &graph, TFLITE_SubGraph_outputs);
+    if (wire_fb_failed(fb) || inputs.n != 2 || outputs.n != 1 || operators.n > 1) {
+        return -2;
+    }
+    if (!operators.n) {
+        return wire_fb_i32_at(fb, &outputs, 0) == wire_fb_i32_at(fb, &inputs, 1) ? -1 : -2;
+    }
+    wire_path operator_path = {.outer = &path, .name = "operator", .index = 0};
+    wire_table o = wire_fb_table_at(fb, &operator_path, &operators, 0);
+    int64_t index = tflite_int(fb, &operator_path, &o, TFLITE_Operator_opcode_index);
+    wire_path code_path = {.name = "operator_code", .index = index};
+    if (wire_fb_failed(fb) || (uint64_t)index >= op->r->codes.n) {
+        return -2;
+    }
+    wire_table code = wire_fb_table_at(fb, &code_path, &op->r->codes, (uint64_t)index);
+    int64_t old = tflite_int(fb, &code_path, &code, TFLITE_OperatorCode_deprecated_builtin_code);
+    int64_t builtin = tflite_int(fb, &code_path, &code, TFLITE_OperatorCode_builtin_code);
+    return builtin > old ? builtin : old;
+}
+
+static void make_body(tflite_op *op, const tflite_step *step) {
+    static const int64_t functions[] = {-1,
+                                        TFLITE_OP_STABLEHLO_ADD,
+                                        TFLITE_OP_STABLEHLO_MULTIPLY,
+                                        TFLITE_OP_STABLEHLO_MINIMUM,
+                                        TFLITE_OP_STABLEHLO_MAXIMUM,
+                                        TFLITE_OP_STABLEHLO_AND,
+                                        TFLITE_OP_STABLEHLO_OR};
+    int64_t subgraph = tflite_op_option(op, step->a);
+    if (subgraph < 0 || (uint64_t)subgraph >= op->r->subgraphs.n) {
+        tflite_op_option_error(op, step->a, "there is no sub-graph %lld", (long long)subgraph);
+        return;
+    }
+    int64_t body = body_of(op, (uint64_t)subgraph);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (body == functions[i]) {
+            ir_attr_int(op->r->m, op->node, step->name, (int64_t)i);
+            return;
+        }
+    }
+    if (!wire_fb_failed(&op->r->fb)) {
+        tflite_unsupported(
+            op->r, op->path, op->table.at,
+            base_printf(op->r->arena, "operator %s with the computation of sub-graph %lld", op->name,
+                        (long long)subgraph),
+            "convert the model so that it adds, multiplies, or takes the less, the larger, or the second of two");
+    }
+}
+
+static void put_body(tflite_out *out, const tflite_step *step) {
+    (void)tflite_out_attr(out, step->name, IR_INT);
+    tflite_out_cannot(out, "TFLite has its computation in a sub-graph, and Burin keeps none of it");
+}
+
+const tflite_step_kind tflite_step_body = {"BODY", make_body, put_body};
+
 /* ---- MULTIPLIER: makes nothing; what a kernel of TFLite takes for granted ---- */
 
 /* From 2^16 on every sum but 0 saturates an output of 8 or 16 bits, and the kernels' left shift of sums leaves 32 bits:

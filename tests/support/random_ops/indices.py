@@ -1,6 +1,7 @@
 """Rows of operators whose inputs are indices, or whose outputs are: scatters, segments, selections."""
 import numpy as np
 
+import tflite_build as build
 from rows import row
 
 DATA = {'host': 'extents that data decides are not in C yet'}
@@ -118,3 +119,55 @@ def embedding_lookup_sparse(r, kind):
     rows = r.randint(1, 6)
     return [r.tensor('i32', [n], 0, rows - 1), r.const('i32', [list(np.unravel_index(k, shape)) for k in places]), r.const('i32', shape),
             r.tensor('f32', [n], 0.1, 2), r.tensor('f32', [rows] + r.shape(1, 2, 4))], [r.out('f32')], {'combiner': r.randint(0, 2)}
+
+
+BODIES = {'sum': 'STABLEHLO_ADD', 'product': 'STABLEHLO_MULTIPLY', 'least': 'STABLEHLO_MINIMUM', 'largest': 'STABLEHLO_MAXIMUM', 'second': None}
+
+
+def indices_of(r, kind, outer, limits):
+    """(indices, where they stand along): one in each of `limits`, at each place of `outer`; a few outside."""
+    axis = r.randint(0, len(outer)) if len(limits) != 1 or r.flag() else len(outer) + 1
+    parts = [np.array([r.randint(-1, n) if r.random() < 0.2 else r.randint(0, n - 1) for _ in range(int(np.prod(outer)))]).reshape(outer)
+             for n in limits]
+    j = r.tensor(kind, outer, 0, 0)
+    if axis > len(outer):
+        axis, data = len(outer), parts[0]
+    else:
+        data = np.stack(parts, axis) if parts else np.zeros(outer + [0])
+    j.data, j.shape = data.astype(j.data.dtype), list(data.shape)
+    return j, axis
+
+
+@row('STABLEHLO_GATHER', *[f'{t} {u}' for t in ('f32', 'i8', 'u8', 'i16', 'i32', 'i64', 'bool') for u in ('i32', 'i64')], options='StablehloGather')
+def stablehlo_gather(r, kind):
+    kind, index = kind.split()
+    shape, outer = r.shape(1, 3, 4), r.shape(1, 2, 3)
+    chosen = r.sample(range(len(shape)), r.randint(1, len(shape)))
+    collapsed = sorted(k for k in chosen if r.flag())
+    sizes = [1 if k in collapsed else r.randint(1, n) for k, n in enumerate(shape)]
+    j, axis = indices_of(r, index, outer, [shape[k] - sizes[k] + 1 for k in chosen])
+    kept = [n for k, n in enumerate(sizes) if k not in collapsed]
+    offset = sorted(r.sample(range(len(kept) + len(outer)), len(kept)))
+    a, b, y = iter(kept), iter(outer), r.out(kind, quant=False)
+    y.shape = [next(a) if k in offset else next(b) for k in range(len(kept) + len(outer))]  # LiteRT takes it from the file
+    return [r.tensor(kind, shape, quant=False), j], [y], {
+        'offsetDims': offset, 'collapsedSliceDims': collapsed, 'startIndexMap': chosen,
+        'indexVectorDim': axis, 'sliceSizes': sizes}
+
+
+@row('STABLEHLO_SCATTER', *[f'{t} {f}' for f in BODIES for t in ('f32', 'i8', 'i16', 'i32', 'i64')], options='StablehloScatter',
+     refused={'written': 'its computation is a sub-graph'})
+def stablehlo_scatter(r, kind):
+    kind, function = kind.split()
+    shape, outer = r.shape(1, 3, 4), r.shape(1, 2, 3)
+    chosen = r.sample(range(len(shape)), r.randint(1, len(shape)))
+    inserted = sorted(k for k in chosen if r.flag())
+    sizes = [r.randint(1, n) for k, n in enumerate(shape) if k not in inserted]
+    j, axis = indices_of(r, 'i32' if r.flag() else 'i64', outer, [shape[k] for k in chosen])
+    rank = len(sizes) + len(outer)
+    window = sorted(r.sample(range(rank), len(sizes)))
+    a, b = iter(sizes), iter(outer)
+    return [r.tensor(kind, shape, -3, 3, quant=False), j,
+            r.tensor(kind, [next(a) if k in window else next(b) for k in range(rank)], -3, 3, quant=False)], [r.out(kind, quant=False)], {
+        'updateWindowDims': window, 'insertedWindowDims': inserted, 'scatterDimsToOperandDims': chosen, 'indexVectorDim': axis,
+        'updateComputationSubgraphIndex': build.Body(BODIES[function], kind)}

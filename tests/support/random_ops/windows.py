@@ -1,6 +1,7 @@
 """Rows of operators that go over their input with a window."""
 import numpy as np
 
+import tflite_build as build
 from rows import row
 
 ACTIVATIONS = [0, 0, 1, 2, 3]  # none, relu, relu_n1_to_1, relu6
@@ -64,3 +65,23 @@ def stablehlo_pad(r, kind):
         'edgePaddingLow': [r.randint(0, 3) if r.random() < 0.8 else -r.randint(0, (n - 1) // 2) for n in shape],
         'edgePaddingHigh': [r.randint(0, 3) if r.random() < 0.8 else -r.randint(0, (n - 1) // 2) for n in shape],
         'interiorPadding': [r.randint(0, 2) for n in shape]}
+
+
+BODIES = {'sum': 'STABLEHLO_ADD', 'product': 'STABLEHLO_MULTIPLY', 'least': 'STABLEHLO_MINIMUM', 'largest': 'STABLEHLO_MAXIMUM'}
+UNWRITTEN = {'written': 'its computation is a sub-graph'}
+
+
+@row('STABLEHLO_REDUCE_WINDOW', *[f'{t} {f}' for f in ('sum', 'product', 'least', 'largest') for t in ('f32', 'i8', 'i16', 'i32', 'i64')],
+     options='StablehloReduceWindow', refused=UNWRITTEN)
+def stablehlo_reduce_window(r, kind):
+    kind, function = kind.split()
+    shape = r.shape(1, 3, 5)
+    spread = [r.randint(1, 2) for _ in shape]
+    dilations = [r.randint(1, 2) for _ in shape]
+    pads = [r.randint(0, 2) for _ in range(2 * len(shape))]
+    full = [(n - 1) * s + 1 + pads[2 * k] + pads[2 * k + 1] for k, (n, s) in enumerate(zip(shape, spread))]
+    low, high = (-2, 2) if kind[0] in 'if' else (0, 2)
+    return [r.tensor(kind, shape, low, high, quant=False), r.tensor(kind, [], low, high, quant=False)], [r.out(kind, quant=False)], {
+        'windowDimensions': [r.randint(1, (n - 1) // d + 1) for n, d in zip(full, dilations)],
+        'windowStrides': [r.randint(1, 3) for _ in shape], 'baseDilations': spread, 'windowDilations': dilations, 'padding': pads,
+        'bodySubgraphIndex': build.Body(BODIES[function], kind)}

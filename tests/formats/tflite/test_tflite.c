@@ -610,6 +610,69 @@ static void broken_slices(void **state) {
     refuse(path, t.at.op[0], "2 begins, 2 ends, 1 strides");
 }
 
+static void broken_windows_of_slices(void **state) {
+    (void)state;
+    static const int32_t begin[] = {1, 3}, size[] = {1, -1}, far[] = {1, 6}, wide[] = {1, 3}, short_of[] = {1};
+    t.spec = (model_spec){.tensor_count = 4, .op_count = 1, .input_count = 1, .output_count = 1, .outputs = {3}};
+    t.spec.tensors[0] = (model_tensor){.type = 0, .rank = 2, .dims = {2, 5}};
+    t.spec.tensors[1] = (model_tensor){.type = 2, .rank = 1, .dims = {2}, .data = begin, .bytes = 8};
+    t.spec.tensors[2] = (model_tensor){.type = 2, .rank = 1, .dims = {2}, .data = size, .bytes = 8};
+    t.spec.tensors[3] = (model_tensor){.type = 0, .rank = 2, .dims = {1, 2}};
+    t.spec.ops[0] = (model_op){.code = 65, .input_count = 3, .inputs = {0, 1, 2}, .output_count = 1, .outputs = {3}};
+    const char *path = "subgraph[0]/operator[0] SLICE";
+    build();
+    must_read();
+    t.spec.tensors[1].data = far;
+    build();
+    refuse(path, t.at.op[0], "begin 6 and size -1 of an extent of 5");
+    t.spec.tensors[1].data = begin;
+    t.spec.tensors[2].data = wide;
+    build();
+    refuse(path, t.at.op[0], "begin 3 and size 3 of an extent of 5");
+    t.spec.tensors[2] = (model_tensor){.type = 2, .rank = 1, .dims = {1}, .data = short_of, .bytes = 4};
+    build();
+    refuse(path, t.at.op[0], "2 begins and 1 sizes: the rank is 2");
+    /* all that is left, of a place that a run gives */
+    t.spec.tensors[1].data = NULL;
+    t.spec.tensors[1].bytes = 0;
+    t.spec.tensors[2] = (model_tensor){.type = 2, .rank = 1, .dims = {2}, .data = size, .bytes = 8};
+    t.spec.input_count = 2;
+    t.spec.inputs[1] = 1;
+    build();
+    refuse(path, t.at.op[0], "operator SLICE with a size of -1 from a computed begin is not supported");
+    t.spec.tensors[2].data = wide;
+    build();
+    must_read();
+}
+
+static void broken_transposed_convolutions(void **state) {
+    (void)state;
+    static const int32_t shape[] = {1, 4, 4, 1}, none[] = {1, 0, 4, 1};
+    t.spec = (model_spec){.tensor_count = 4, .op_count = 1, .input_count = 1, .inputs = {2}, .output_count = 1};
+    t.spec.outputs[0] = 3;
+    t.spec.tensors[0] = (model_tensor){.type = 2, .rank = 1, .dims = {4}, .data = shape, .bytes = 16};
+    t.spec.tensors[1] = (model_tensor){.type = 0, .rank = 4, .dims = {1, 1, 1, 1}, .data = shape, .bytes = 4};
+    t.spec.tensors[2] = (model_tensor){.type = 0, .rank = 4, .dims = {1, 2, 2, 1}};
+    t.spec.tensors[3] = (model_tensor){.type = 0, .rank = 4, .dims = {1, 4, 4, 1}};
+    t.spec.ops[0] = (model_op){.code = 67,
+                               .input_count = 3,
+                               .inputs = {0, 1, 2},
+                               .output_count = 1,
+                               .outputs = {3},
+                               .options = 49,
+                               .widths = "144",
+                               .values = {0, 2, 2}};
+    const char *path = "subgraph[0]/operator[0] TRANSPOSE_CONV";
+    build();
+    must_read();
+    t.spec.tensors[0].data = none;
+    build();
+    refuse(path, t.at.op[0], "the output's shape: expected 4 extents, of 1 or more");
+    t.spec.tensors[0] = (model_tensor){.type = 2, .rank = 1, .dims = {3}, .data = shape, .bytes = 12};
+    build();
+    refuse(path, t.at.op[0], "the output's shape: expected 4 extents, of 1 or more");
+}
+
 /* ---- what is not supported ---- */
 
 static void everything_unsupported_is_listed(void **state) {
@@ -790,6 +853,8 @@ int main(void) {
         CASE(broken_options),
         CASE(broken_constant_inputs),
         CASE(broken_slices),
+        CASE(broken_windows_of_slices),
+        CASE(broken_transposed_convolutions),
         CASE(everything_unsupported_is_listed),
         CASE(complex_numbers_are_for_their_operators),
         CASE(long_lists_are_cut_aloud),

@@ -6,9 +6,9 @@ from rows import QUANTISED, row
 INTEGERS = ('i8', 'u8', 'i16', 'i32', 'i64')
 
 
-@row(['ADD'], 'f32', *INTEGERS, options='Add')
+@row(['ADD'], 'f32', 'f16', *INTEGERS, options='Add')
 @row(['SUB'], 'f32', *INTEGERS, options='Sub')
-@row(['MUL'], 'f32', *INTEGERS, 'u32', options='Mul')
+@row(['MUL'], 'f32', 'f16', *INTEGERS, 'u32', options='Mul')
 @row(['DIV'], 'f32', 'i8', 'u8', 'i16', 'i32', options='Div')
 def active(r, kind, name):
     a, b = r.broadcast()
@@ -26,7 +26,7 @@ def active(r, kind, name):
     return [x, y], [r.out(kind)], fields
 
 
-@row(['MAXIMUM', 'MINIMUM'], 'f32', *INTEGERS, options='MaximumMinimum')
+@row(['MAXIMUM', 'MINIMUM'], 'f32', 'f16', *INTEGERS, options='MaximumMinimum')
 def extreme(r, kind, name):
     a, b = r.broadcast()
     x = r.tensor(kind, a)
@@ -49,12 +49,12 @@ COMPARISONS = {'EQUAL': 'Equal', 'NOT_EQUAL': 'NotEqual', 'LESS': 'Less', 'LESS_
 
 def compare(r, kind, name):
     a, b = r.broadcast()
-    bounds = [] if kind in ('f32', 'bool') else [0, 9]
+    bounds = [] if kind in ('f32', 'f16', 'bool') else [0, 9]
     return [r.tensor(kind, a, *bounds), r.tensor(kind, b, *bounds)], [r.out('bool')], {}
 
 
 for word, table in COMPARISONS.items():
-    row([word], 'f32', 'i8', 'u8', 'i32', 'i64', *(['bool'] if word in ('EQUAL', 'NOT_EQUAL') else []), options=table)(compare)
+    row([word], 'f32', *(['f16'] if word in ('EQUAL', 'LESS') else []), 'i8', 'u8', 'i32', 'i64', *(['bool'] if word in ('EQUAL', 'NOT_EQUAL') else []), options=table)(compare)
     row([word], 'i16', options=table, tflm=word != 'GREATER')(compare)  # TFLM's GREATER of int16 is always false
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from rows import row
 
 MOST = ('f32', 'i8', 'u8', 'i16', 'i32', 'i64', 'bool')
+ALL = MOST + ('u16', 'u32', 'u64', 'f64', 'f16')
 
 
 def inner(r, shape):
@@ -12,7 +13,7 @@ def inner(r, shape):
     return [r.randint(0, n - k) for n, k in zip(shape, extents)], extents
 
 
-@row('SLICE', *MOST, options='Slice')
+@row('SLICE', *ALL, options='Slice')
 def slice_(r, kind):
     x = r.tensor(kind, r.shape(1, 5))
     begin, extents = inner(r, x.shape)
@@ -23,7 +24,7 @@ def slice_(r, kind):
     return [x, r.const(type, begin), r.const(type, extents)], [r.out(kind, like=x)], {}
 
 
-@row('DYNAMIC_UPDATE_SLICE', *MOST, options='DynamicUpdateSlice')
+@row('DYNAMIC_UPDATE_SLICE', *ALL, options='DynamicUpdateSlice')
 def dynamic_update_slice(r, kind):
     x = r.tensor(kind, r.shape(1, 4))
     _, extents = inner(r, x.shape)
@@ -56,7 +57,7 @@ def gather_nd(r, kind):
     return [x, at], [r.out(kind, like=x)], {}
 
 
-@row('SELECT_V2', *MOST, options='SelectV2')
+@row('SELECT_V2', *ALL, options='SelectV2')
 def select_v2(r, kind):
     a, b = r.broadcast(4)
     if np.prod(a, dtype=int) * np.prod(b, dtype=int) == 1:  # of which LiteRT makes a scalar
@@ -75,7 +76,7 @@ def select(r, kind):
     return [r.tensor('bool', r.choice([[], x.shape[:1], x.shape])), x, y], [r.out(kind, like=x)], {}
 
 
-@row('REVERSE_V2', *MOST, options='ReverseV2')
+@row('REVERSE_V2', *MOST, 'f16', options='ReverseV2')
 def reverse(r, kind):
     x = r.tensor(kind, r.shape(1, 5))
     first = r.randrange(len(x.shape))
@@ -84,13 +85,13 @@ def reverse(r, kind):
     return [x, r.const('i32', [a - len(x.shape) if r.flag() else a for a in axes])], [r.out(kind, like=x)], {}
 
 
-@row('TILE', *MOST, options='Tile')
+@row('TILE', *ALL, options='Tile')
 def tile(r, kind):
     x = r.tensor(kind, r.shape(1, 4, 4))
     return [x, r.const(r.choice(['i32', 'i64']), [r.randint(1, 3) for _ in x.shape])], [r.out(kind, like=x)], {}
 
 
-@row('BROADCAST_TO', *MOST, options='BroadcastTo', version=2)
+@row('BROADCAST_TO', *ALL, options='BroadcastTo', version=2)
 def broadcast_to(r, kind):
     full = r.shape(1, 5, 4)
     s = [1 if r.random() < 0.4 else n for n in full][r.randint(0, len(full) - 1) if r.flag() else 0:]
@@ -98,7 +99,7 @@ def broadcast_to(r, kind):
     return [x, r.const(r.choice(['i32', 'i64']), full)], [r.out(kind, like=x)], {}
 
 
-@row('FILL', *MOST, options='Fill')
+@row('FILL', *ALL, options='Fill')
 def fill(r, kind):
     x = r.tensor(kind, [])
     return [r.const(r.choice(['i32', 'i64']), r.shape(1, 4)), x], [r.out(kind, like=x)], {}
@@ -109,7 +110,7 @@ def zeros_like(r, kind):
     return [r.tensor(kind, r.shape(1, 4))], [r.out(kind)], {}
 
 
-@row('MIRROR_PAD', *MOST, options='MirrorPad')
+@row('MIRROR_PAD', *ALL, options='MirrorPad')
 def mirror_pad(r, kind):
     x, symmetric = r.tensor(kind, r.shape(1, 4)), r.flag()
     pads = [[r.randint(0, n - (not symmetric)) for _ in range(2)] for n in x.shape]

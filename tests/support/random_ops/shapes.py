@@ -3,9 +3,10 @@ from rows import row
 
 MOST = ('f32', 'i8', 'u8', 'i16', 'i32', 'i64', 'bool')
 NUMBERS = MOST[:-1]
+ALL = MOST + ('u16', 'u32', 'u64', 'f64', 'f16')
 
 
-@row('PAD', *MOST, options='Pad')
+@row('PAD', *MOST, 'f16', options='Pad')
 def pad(r, kind):
     x = r.tensor(kind, r.shape(1, 5, 4))
     return [x, r.const(r.choice(['i32', 'i64']), [[r.randint(0, 3) for _ in range(2)] for _ in x.shape])], [r.out(kind, like=x)], {}
@@ -18,7 +19,7 @@ def pad_v2(r, kind):
     return [x, r.const('i32', [[r.randint(0, 3) for _ in range(2)] for _ in x.shape]), v], [r.out(kind, like=x)], {}
 
 
-@row('TRANSPOSE', *MOST, options='Transpose')
+@row('TRANSPOSE', *ALL, options='Transpose')
 def transpose(r, kind):
     x = r.tensor(kind, r.shape(1, 6, 4))
     axes = list(range(len(x.shape)))
@@ -26,7 +27,7 @@ def transpose(r, kind):
     return [x, r.const('i32', axes)], [r.out(kind, like=x)], {}
 
 
-@row('CONCATENATION', *MOST, options='Concatenation')
+@row('CONCATENATION', *MOST, 'u32', 'f16', options='Concatenation')
 def concatenation(r, kind):
     x = r.tensor(kind, r.shape(1, 4))
     axis, parts = r.randrange(len(x.shape)), [x]
@@ -38,14 +39,14 @@ def concatenation(r, kind):
     return parts, [r.out(kind, like=x)], {'axis': axis - len(x.shape) if r.flag() else axis}
 
 
-@row('PACK', *NUMBERS, options='Pack')
+@row('PACK', *NUMBERS, 'u32', options='Pack')
 def pack(r, kind):
     x = r.tensor(kind, r.shape(0, 3))
     parts = [x] + [r.tensor(kind, x.shape, scale=x.scale[0] if x.scale else None, zero=x.zero[0] if x.zero else None) for _ in range(r.randint(0, 3))]
     return parts, [r.out(kind, like=x)], {'axis': r.randint(-len(x.shape) - 1, len(x.shape)), 'valuesCount': len(parts)}
 
 
-@row('UNPACK', 'f32', 'i8', 'u8', 'i16', 'i32', 'bool', options='Unpack')
+@row('UNPACK', 'f32', 'f16', 'i8', 'u8', 'i16', 'i32', 'bool', options='Unpack')
 def unpack(r, kind):
     x = r.tensor(kind, r.shape(1, 4, 4))
     axis = r.randint(-len(x.shape), len(x.shape) - 1)
@@ -72,7 +73,7 @@ def split_v(r, kind):
     return [x, r.const('i32', sizes), r.const('i32', axis)], [r.out(kind, like=x) for _ in sizes], {'numSplits': len(sizes)}
 
 
-@row('GATHER', *[f'{a} {b}' for a in MOST for b in ('i16', 'i32', 'i64')], options='Gather')
+@row('GATHER', *[f'{a} {b}' for a in MOST for b in ('i16', 'i32', 'i64')], 'f16 i32', options='Gather')
 def gather(r, kind):
     kind, type = kind.split()
     x = r.tensor(kind, r.shape(1, 4))
@@ -82,7 +83,7 @@ def gather(r, kind):
     return [x, at], [r.out(kind, like=x)], {'axis': axis, 'batchDims': batch}
 
 
-@row('STRIDED_SLICE', *MOST, options='StridedSlice')
+@row('STRIDED_SLICE', *ALL, options='StridedSlice')
 def strided_slice(r, kind):
     x = r.tensor(kind, r.shape(1, 4))
     n = r.randint(1, len(x.shape))

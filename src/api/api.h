@@ -37,6 +37,9 @@ burin_status api_guarded(burin_context *c, base_status (*body)(burin_context *c,
 /* A fresh copy of the model's graph, for passes to change. Refuses a model with operators that are not supported, all
  * listed. */
 base_status api_copy(const burin_model *m, ir_model **out);
+/* The same with the graphs of all signatures, for a target that writes them; where those cannot be read, without, and a
+ * warning. */
+base_status api_copy_every_signature(const burin_model *m, ir_model **out);
 
 /* Options resolved to what the rooms take. Usage errors name the nearest. */
 typedef struct api_resolved {

@@ -206,7 +206,8 @@ static void describe(burin_context *c, const plan_module *plan, const target_fil
 static base_status compile_without_plan(burin_context *c, const api_resolved *o, const burin_model *m,
                                         ir_model **changed) {
     c->dump.n = 0;
-    base_status status = api_copy(m, changed);
+    base_status status =
+        o->compile.target->format != NULL ? api_copy_every_signature(m, changed) : api_copy(m, changed);
     return status != BASE_OK ? status : compile_passes(c->arena, c->ops, *changed, &o->compile, &c->diags);
 }
 

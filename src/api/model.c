@@ -138,16 +138,41 @@ burin_status burin_load_memory(burin_context *c, const char *name, const void *b
 }
 
 /* What is no error was said when the model was loaded. */
-base_status api_copy(const burin_model *m, ir_model **out) {
+static base_status copy(const burin_model *m, bool every_signature, ir_model **out) {
     base_diags *d = &m->context->diags;
     const size_t n = d->list.n, warnings = d->warnings, dropped = d->dropped;
     formats_options options = m->options;
     options.ops = m->context->ops; /* running out of memory may have replaced it */
+    options.every_signature = every_signature;
     base_status status = formats_read(m->context->arena, m->file, m->bytes, &options, out, d);
     if (status == BASE_OK) {
         d->list.n = n;
         d->warnings = warnings;
         d->dropped = dropped;
+    }
+    return status;
+}
+
+base_status api_copy(const burin_model *m, ir_model **out) {
+    return copy(m, false, out);
+}
+
+base_status api_copy_every_signature(const burin_model *m, ir_model **out) {
+    base_diags *d = &m->context->diags;
+    const base_diags before = *d;
+    base_status status = copy(m, true, out);
+    if (status == BASE_OK) {
+        return status;
+    }
+    const char *why = d->list.n > before.list.n ? d->list.at[before.list.n].message : "";
+    d->list.n = before.list.n; /* the list may have moved */
+    d->errors = before.errors;
+    d->warnings = before.warnings;
+    d->dropped = before.dropped;
+    status = copy(m, false, out);
+    if (status == BASE_OK) {
+        const base_place place = {.file = m->file};
+        base_warn(d, &place, "signatures beside the first sub-graph's are left out: %s", why);
     }
     return status;
 }

@@ -108,7 +108,7 @@ base_status check_written(base_arena *arena, ops_registry *ops, const ir_model *
     rereader r = {.arena = arena, .ops = ops, .o = o, .as_read = as_read, .d = d};
     ir_model *back = NULL;
     r.runs = as_read->states.n ? RUNS_WITH_STATE : 1;
-    const formats_options how = {.ops = ops};
+    const formats_options how = {.ops = ops, .every_signature = true};
     base_status status = formats_find(o->target->format)->read(arena, as_read->file, bytes, &how, &back, d);
     if (status != BASE_OK) {
         base_error(d, NULL, "what was written cannot be read again");

@@ -30,6 +30,8 @@ typedef struct formats_options {
     formats_shapes shapes;
     ops_registry
         *ops; /* the operators' definitions, for shapes and for which custom operators there are; NULL: Burin's */
+    /* Every graph that a signature names is read, behind the first one and what it reaches: for writing the model again. */
+    bool every_signature;
     const char *signature;      /* the way to call the model that is meant; NULL: its first graph */
     const char *const *outputs; /* names of tensors of the graph, which become its outputs; unless there are none */
     size_t output_count;

@@ -6,7 +6,7 @@
 
 Each model is written without passes and at the default level; what was written is read and written once more, which gives the
 same bytes. TFLM runs the original and both files on the same inputs, some steps in a row, bit for bit; where it lacks an operator,
-LiteRT's reference resolver does. Where the original runs, so must what was written. Every third model unless --all or --only says so;
+LiteRT's reference resolver does, and every signature of models that have several. Where the original runs, so must what was written. Every third model unless --all or --only says so;
 those with states, several sub-graphs or recurrent operators always. Run by the oracles' Python; by ctest's Python it starts that one.
 """
 import argparse
@@ -41,6 +41,7 @@ STEPS, SEED, LIMIT = 3, 12345, 60
 ARENA = 64 << 20
 FOLDERS = ["real", "ops", "layers_mlperf", "ctrlflow_multisubgraph", "custom_or_string", "vectors_mlonmcu", "vectors_seanet16x8"]
 ALWAYS = re.compile(r"ctrlflow|lstm|rnn|svdf|speech|stream|variable|kws|wake|state", re.IGNORECASE)
+MANY = re.compile("ctrlflow_multisubgraph")  # where models have several signatures
 # must be read, written and equal
 REQUIRED = ["real/mlperf_tiny/kws_int8", "real/mlperf_tiny/vww96_int8", "real/mlperf_tiny/ic_resnet8_int8",
             "real/mlperf_tiny/ad_toycar_int8_intio", "real/coral/mobilenet_v2_224_uint8", "real/tflm/mobilenet_v2_nchw_int8"]
@@ -87,12 +88,26 @@ def litert(model):
     return steps
 
 
+def signatures(model):
+    """-> [(name, what it takes and gives, outputs as bytes)]"""
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    it = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF, num_threads=1)
+    found = []
+    for key, names in sorted((it.get_signature_list() or {}).items()):
+        runner, state, given = it.get_signature_runner(key), SEED, {}
+        for name, d in sorted(runner.get_input_details().items()):
+            values, state = fill(np.dtype(d["dtype"]).name, int(np.prod(d["shape"])), state)
+            given[name] = values.reshape(d["shape"])
+        found.append((key, names, [(name, v.tobytes()) for name, v in sorted(runner(**given).items())]))
+    return found
+
+
 def run(engine, files, pipe):
     """In a process of its own, since some files kill it: sends the outputs of each file, or why not; the original is first."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     for file in files:
         try:
-            pipe.send({"tflm": tflm, "litert": litert}[engine](file.read_bytes()))
+            pipe.send({"tflm": tflm, "litert": litert, "signatures": signatures}[engine](file.read_bytes()))
         except Exception as e:  # every kind of refusal
             pipe.send(" ".join(str(e).split())[:160] or type(e).__name__)
 
@@ -148,6 +163,10 @@ def one(name):
         if fault:
             return name, "wrong", fault
         whys = []
+        if MANY.search(name):
+            original, *ours = outputs("signatures", [model, *files])
+            if not isinstance(original, str) and (got := next((x for x in ours if x != original), None)) is not None:
+                return name, "wrong", f"signatures: {got if isinstance(got, str) else 'others, or other outputs'}"
         for engine in ("tflm", "litert"):
             original, *ours = outputs(engine, [model, *files])
             if isinstance(original, str):

@@ -53,9 +53,30 @@ static bool read_ports(tflite_reader *r, const wire_path *outer, const wire_tabl
     return true;
 }
 
-/* The graph whose inputs and outputs are those of the sub-graph: the entry's. IR_NONE: it is not that. */
+/* The graph whose inputs and outputs are those of the sub-graph; IR_NONE: it was not read as an entry. */
 static uint32_t graph_of(const tflite_reader *r, int64_t subgraph) {
-    return (int64_t)r->m->graphs.at[0].index == subgraph ? 0 : IR_NONE;
+    for (size_t i = 0; i < r->entries.n; i++) {
+        if ((int64_t)r->entries.at[i].subgraph == subgraph) {
+            return r->entries.at[i].graph;
+        }
+    }
+    return IR_NONE;
+}
+
+void tflite_read_entries(tflite_reader *r, const wire_table *model) {
+    wire_vector list = tflite_list(&r->fb, NULL, model, TFLITE_Model_signature_defs);
+    r->shapes = (formats_shapes){0}; /* they were meant for the first, as constants were */
+    r->constant_count = 0;
+    for (uint64_t i = 0; i < list.n && !wire_fb_failed(&r->fb); i++) {
+        wire_path path = {.name = "signature_def", .index = (int64_t)i};
+        wire_table table = wire_fb_table_at(&r->fb, &path, &list, i);
+        int64_t index = tflite_int(&r->fb, &path, &table, TFLITE_SignatureDef_subgraph_index);
+        if (!wire_fb_failed(&r->fb) && (uint64_t)index < r->subgraphs.n && graph_of(r, index) == IR_NONE) {
+            tflite_call entry = {.subgraph = (uint32_t)index};
+            tflite_read_subgraph(r, &entry);
+            *BASE_PUSH(r->arena, &r->entries) = (tflite_entry){entry.subgraph, entry.graph};
+        }
+    }
 }
 
 static void read_signature(tflite_reader *r, const wire_path *path, const wire_table *signature,

@@ -55,6 +55,11 @@ typedef struct tflite_call {
     uint32_t *output_variable; /* IR_NONE: no handle; handles are dropped */
 } tflite_call;
 
+/* A sub-graph that is called from outside, and the graph that was read from it. */
+typedef struct tflite_entry {
+    uint32_t subgraph, graph;
+} tflite_entry;
+
 typedef struct tflite_reader {
     base_arena *arena;
     const char *file;
@@ -65,6 +70,7 @@ typedef struct tflite_reader {
     bool usage;            /* they do not fit the model */
     wire_fb fb;
     ir_model *m;
+    BASE_VEC(tflite_entry) entries;
     ir_graph *g;
     wire_vector buffers, codes, subgraphs;
     const tflite_call *call; /* the sub-graph that is being read */
@@ -75,6 +81,7 @@ typedef struct tflite_reader {
     BASE_VEC(tflite_variable) variables;
     base_map *variable_of; /* what names it -> index in variables, or (of a variable tensor) in the model's states */
     bool *initialised;     /* of each sub-graph: CALL_ONCE has done it */
+    bool every_signature;  /* of formats_options */
     const char *signature; /* of formats_options */
     const formats_constant *constants;
     size_t constant_count;
@@ -112,6 +119,8 @@ const void *tflite_read_sparse(tflite_reader *r, const wire_path *tensor_path, c
                                const ir_tensor *t, base_bytes values);
 /* The contents of a buffer, index in range: at NULL: none. */
 base_bytes tflite_read_buffer(tflite_reader *r, uint64_t index);
+/* Reads the sub-graphs that signatures name and that have not been read as entries. */
+void tflite_read_entries(tflite_reader *r, const wire_table *model);
 /* Reads description, signatures and metadata; the sub-graphs have been read. */
 void tflite_read_beside(tflite_reader *r, const wire_table *model, const wire_vector *subgraphs);
 /* The sub-graph of the signature that is wanted; a fault: there is none of that name. */

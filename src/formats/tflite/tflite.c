@@ -355,6 +355,10 @@ static void read_model(tflite_reader *r) {
     tflite_call entry = {.subgraph = r->signature ? tflite_subgraph_of(r, &model) : 0};
     if (!wire_fb_failed(&r->fb)) {
         tflite_read_subgraph(r, &entry);
+        *BASE_PUSH(r->arena, &r->entries) = (tflite_entry){entry.subgraph, entry.graph};
+    }
+    if (!wire_fb_failed(&r->fb) && r->every_signature) {
+        tflite_read_entries(r, &model);
     }
     if (!wire_fb_failed(&r->fb)) {
         tflite_read_beside(r, &model, &r->subgraphs);
@@ -371,6 +375,7 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
         r.signature = options->signature;
         r.constants = options->constants;
         r.constant_count = options->constant_count;
+        r.every_signature = options->every_signature && !options->signature && !options->output_count;
     }
     r.m = ir_model_new(arena, "tflite", r.file);
     r.group_of = base_map_new(arena);

@@ -356,6 +356,36 @@ static void states_of_recurrent_operators_are_variable_tensors(void **state) {
             "state[0] \"s\"", "TFLite has one tensor for the state of a recurrent operator; 2 stand for it");
 }
 
+static void every_signature_is_read_where_it_is_wanted(void **state) {
+    (void)state;
+    ir_model *m = parse(HEAD "state @0 f32[2] \"kept\"\n"
+                             "graph \"set\" 0 {\n  tensor %0 f32[2] \"x\"\n  tensor %1 f32[2] \"kept\" state @0\n"
+                             "  inputs (%0)\n  outputs (%0)\n  node identity (%0) -> (%1)\n}\n"
+                             "graph \"get\" 1 {\n  tensor %0 f32[2] \"y\"\n  tensor %1 f32[2] \"kept\" state @0\n"
+                             "  inputs ()\n  outputs (%0)\n  node identity (%1) -> (%0)\n}\n"
+                             "signature \"set\" graph 0 (\"x\" 0) -> (\"same\" 0)\n"
+                             "signature \"get\" graph 1 () -> (\"y\" 0)\n"
+                             "signature \"get again\" graph 1 () -> (\"z\" 0)\n");
+    write_model(m);
+    assert_int_equal(operator_of(0, 0), TFLITE_OP_CALL_ONCE); /* each is called from outside */
+    assert_int_equal(operator_of(1, 0), TFLITE_OP_CALL_ONCE);
+    ir_model *back = read_again();
+    assert_int_equal(back->graphs.n, 1);
+    assert_int_equal(back->signatures.n, 1);
+    const formats_options every = {.every_signature = true};
+    assert_int_equal(formats_tflite.read(t.arena, "m.tflite", t.fb.bytes, &every, &back, &t.d), BASE_OK);
+    assert_int_equal(back->graphs.n, 2);
+    assert_int_equal(back->states.n, 1);
+    assert_int_equal(back->signatures.n, 3);
+    assert_string_equal(back->signatures.at[2].name, "get again");
+    assert_int_equal(back->signatures.at[2].graph, 1);
+    char *first = base_strndup(t.arena, t.file.at, t.file.n);
+    size_t n = t.file.n;
+    write_model(back);
+    assert_int_equal(t.file.n, n);
+    assert_memory_equal(t.file.at, first, n);
+}
+
 /* ---- what TFLite has no words for ---- */
 
 static void what_cannot_be_said_is_refused(void **state) {
@@ -403,6 +433,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(variables_and_branches_are_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(any_node_may_touch_a_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(states_of_recurrent_operators_are_variable_tensors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_signature_is_read_where_it_is_wanted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_said_is_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

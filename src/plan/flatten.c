@@ -9,7 +9,7 @@
 
 #include "plan/build.h"
 
-#define SIZE_LIMIT (UINT64_C(1) << 22) /* tensors and nodes of all calls together */
+#define SIZE_LIMIT (UINT64_C(1) << 18) /* tensors and nodes of all calls together */
 
 static const char *const control_words[PLAN_CONTROL_COUNT] = {"", "if", "else", "while", "repeat"};
 

@@ -1,7 +1,8 @@
 /* in_place.c - may a kernel write its output over one of its inputs?
  *
  * Takes a kernel that is scheduled. Gives true where every read of the input is of the very element that is written next,
- * and nothing reads the input after the stage that writes. Says no wherever it cannot tell.
+ * or of one that is written later (a state that moves by one), and nothing reads the input after the stage that writes.
+ * Says no wherever it cannot tell.
  */
 #include "plan/plan_private.h"
 
@@ -16,11 +17,22 @@ static bool reads(base_arena *scratch, const lang_program *p, const lang_stage *
     return false;
 }
 
-/* The read is of the element that the stage is about to write. */
+/* The stage writes its elements one after the other, in ascending order. */
+static bool is_ascending(const lang_stage *s, const plan_schedule *x) {
+    for (uint32_t k = 0; k < s->rank; k++) {
+        if (x->order[k] != k) {
+            return false;
+        }
+    }
+    return x->form == PLAN_NEST && x->threads_var >= LANG_MAX_VARS;
+}
+
+/* The read is of the element that the stage is about to write, or of one a fixed number of places behind it, which it
+ * writes later. */
 static bool is_own_element(const lang_program *p, const lang_stage *s, lang_ref read) {
     const lang_tensor *to = &p->tensors.at[s->tensor];
     lang_affine a;
-    if (!lang_affine_read(p, read, &a) || a.constant != 0) {
+    if (!lang_affine_read(p, read, &a) || a.constant < 0) {
         return false;
     }
     int64_t stride = 1;
@@ -76,7 +88,7 @@ bool plan_in_place(const plan_kernel *k, uint32_t input, uint32_t output) {
         const lang_stage *s = &p->stages.at[i];
         bool writes = s->tensor == output;
         if (writes) {
-            fits = s->rec < 0 && k->schedules[i].form == PLAN_NEST && !written && reads_only_own(scratch, p, s, input);
+            fits = s->rec < 0 && is_ascending(s, &k->schedules[i]) && !written && reads_only_own(scratch, p, s, input);
             written = true;
         } else {
             fits = !(written && reads(scratch, p, s, input));

@@ -202,6 +202,16 @@ assert "FULLY_CONNECTED" in done.stderr and "saturate" in done.stderr and not os
 pathlib.Path("scale.tflite").write_bytes(made.dense(y_scale=2e-6))
 burin("compile", "scale.tflite", "-o", "scale")
 
+# early quantisers left what lies between two sums typed as in training: the kernels give it the type of their inputs
+Q = {"scale": [0.5], "zero": [0]}
+pathlib.Path("between.tflite").write_bytes(made.tflite(
+    [("x", "i8", [1, 4], Q), ("between", "f32", [1, 4], {"scale": [1.0], "zero": [-1]}), ("y", "i8", [1, 4], {"scale": [2.0], "zero": [3]})],
+    [("ADD", [0, 0], [1], made.Table(_0=("b", 0)), None), ("ADD", [1, 0], [2], made.Table(_0=("b", 0)), None)], [0], [2]))
+pathlib.Path("x.bin").write_bytes(bytes([4, 0, 252, 100]))  # 2, 0, -2, 50: three times that, over 2, and 3
+burin("compile", "between.tflite", "-o", "between")
+burin("run", "between.tflite", "--input", "x.bin", "--output-dir", "three", "--output-format", "raw")
+assert list(pathlib.Path("three/output_0.bin").read_bytes()) == [6, 3, 0, 78]
+
 # ---- inspect and plan ----
 text = burin("inspect", "dense.tflite").stdout
 for word in ("FULLY_CONNECTED", '"x"', '"y"', "i8", "scale 0.5", "12 MACs"):

@@ -96,6 +96,7 @@ typedef struct tflite_reader {
     bool *unsettled; /* what the file records may be a placeholder */
     bool *changed;   /* its shape is not the recorded one */
     tflite_blocks *blocks;
+    ir_quant *real_quant; /* of each f32 tensor for which the file has a scale */
     bool *derived;     /* its contents were computed here, from shapes */
     bool *is_variable; /* the file says that it keeps its contents */
     bool *is_complex;  /* its type is COMPLEX64: pairs of floats in a last extent that the file does not state */
@@ -118,6 +119,7 @@ void tflite_read_operators(tflite_reader *r, const wire_path *path, const wire_t
 const void *tflite_read_sparse(tflite_reader *r, const wire_path *tensor_path, const wire_table *tensor,
                                const ir_tensor *t, base_bytes values);
 /* The contents of a buffer, index in range: at NULL: none. */
+bool tflite_in_range(base_type type, int64_t v); /* of an integer type */
 base_bytes tflite_read_buffer(tflite_reader *r, uint64_t index);
 /* Reads the sub-graphs that signatures name and that have not been read as entries. */
 void tflite_read_entries(tflite_reader *r, const wire_table *model);

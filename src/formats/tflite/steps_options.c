@@ -264,6 +264,33 @@ static void put_multiplier(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_multiplier = {"MULTIPLIER", make_multiplier, put_multiplier};
 
+/* ---- TYPED_AS_INPUTS ---- */
+
+/* Quantisers of early days left the type of what lies between two operators as it was in training. */
+static void make_typed_as_inputs(tflite_op *op, const tflite_step *step) {
+    (void)step;
+    ir_tensor *y = &op->r->g->tensors.at[op->outputs[0]];
+    const base_type type = tflite_op_input(op, 0)->type;
+    const ir_quant *q = &op->r->real_quant[op->outputs[0]];
+    bool fits = y->type == BASE_F32 && (type == BASE_I8 || type == BASE_U8 || type == BASE_I16) && q->n == 1 &&
+                tflite_in_range(type, q->zero[0]);
+    for (size_t i = 1; i < op->input_count; i++) {
+        fits = fits && tflite_op_input(op, i)->type == type;
+    }
+    if (fits) {
+        y->type = type;
+        y->quant = *q;
+    }
+}
+
+/* What is written says the type. */
+static void put_typed_as_inputs(tflite_out *out, const tflite_step *step) {
+    (void)out;
+    (void)step;
+}
+
+const tflite_step_kind tflite_step_typed_as_inputs = {"TYPED_AS_INPUTS", make_typed_as_inputs, put_typed_as_inputs};
+
 /* ---- SAID ---- */
 
 /* Where an input says it, that counts. */

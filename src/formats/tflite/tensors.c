@@ -146,7 +146,7 @@ static void read_constant(source *s) {
 
 /* ---- quantisation ---- */
 
-static bool in_range(base_type type, int64_t v) {
+bool tflite_in_range(base_type type, int64_t v) {
     int64_t lo;
     uint64_t hi;
     base_type_range(type, &lo, &hi);
@@ -167,13 +167,24 @@ static void read_scales(source *s, const wire_path *path, const wire_table *q, w
                          "[%llu] is %s: it must be finite and above 0", (unsigned long long)i, number.at);
             return;
         }
-        if (!in_range(s->t->type, zero[i])) {
+        if (!tflite_in_range(s->t->type, zero[i])) {
             tflite_error(&r->fb, path, q, TFLITE_QuantizationParameters_zero_point, "[%llu] is %lld: outside %s",
                          (unsigned long long)i, (long long)zero[i], base_type_name(s->t->type));
             return;
         }
     }
     s->t->quant = (ir_quant){.n = (uint32_t)scales.n, .scale = scale, .zero = zero};
+}
+
+/* For operators that give it another type (TYPED_AS_INPUTS). */
+static void note_real(source *s, wire_vector scales, wire_vector zeros) {
+    float *scale = BASE_NEW(s->r->arena, float);
+    int64_t *zero = BASE_NEW(s->r->arena, int64_t);
+    *scale = wire_fb_float_at(&s->r->fb, &scales, 0);
+    *zero = zeros.n ? wire_fb_i64_at(&s->r->fb, &zeros, 0) : 0;
+    if (*scale > 0 && !isinf(*scale)) {
+        s->r->real_quant[s->t->source] = (ir_quant){.n = 1, .scale = scale, .zero = zero};
+    }
 }
 
 static void read_axis(source *s, const wire_path *path, const wire_table *q) {
@@ -234,7 +245,10 @@ static void read_quantisation(source *s) {
     }
     wire_vector scales = tflite_list(fb, &path, &q, TFLITE_QuantizationParameters_scale);
     wire_vector zeros = tflite_list(fb, &path, &q, TFLITE_QuantizationParameters_zero_point);
-    /* Float tensors keep the range that was seen in training, or scales that nothing reads. */
+    /* Float tensors keep the range that was seen in training, or scales that hardly anything reads. */
+    if (s->t->type == BASE_F32 && scales.n == 1 && zeros.n <= 1) {
+        note_real(s, scales, zeros);
+    }
     if (!scales.n || !base_type_is_int(s->t->type)) {
         return;
     }
@@ -280,6 +294,7 @@ void tflite_read_tensors(tflite_reader *r, const wire_path *outer, const wire_ta
     r->unsettled = BASE_NEWS(r->arena, bool, tensors.n + 1);
     r->changed = BASE_NEWS(r->arena, bool, tensors.n + 1);
     r->blocks = BASE_NEWS(r->arena, tflite_blocks, tensors.n + 1);
+    r->real_quant = BASE_NEWS(r->arena, ir_quant, tensors.n + 1);
     r->derived = BASE_NEWS(r->arena, bool, tensors.n + 1);
     for (uint64_t i = 0; i < tensors.n && !wire_fb_failed(&r->fb); i++) {
         wire_path path = {.outer = outer, .name = "tensor", .index = (int64_t)i};

@@ -311,6 +311,7 @@ void tflite_read_subgraph(tflite_reader *r, tflite_call *call) {
         r->changed = at.changed;
         r->derived = at.derived;
         r->blocks = at.blocks;
+        r->real_quant = at.real_quant;
         r->is_variable = at.is_variable;
         r->is_complex = at.is_complex;
         r->is_resource = at.is_resource;

@@ -103,6 +103,7 @@ size_t test_module_add(test_module *m, const lang_program *p, const void *const 
             k.tensor[t] = add_tensor(m, &p->tensors.at[t], PLAN_SCRATCH);
         }
     }
+    k.graph = BASE_NEW(m->arena, ir_graph);
     *BASE_PUSH(m->arena, &m->plan.kernels) = k;
     m->plan.arena_bytes = m->next;
     return first;

@@ -122,6 +122,9 @@ static char *driver_text(base_arena *arena, const plan_module *p, bool trace) {
         base_put(&t, "        put(%s_output(&model, %zu), %" PRIu64 ");\n", x, i,
                  p->tensors.at[p->outputs.at[i]].bytes);
     }
+    for (size_t i = 0; i < p->counts.n && !trace; i++) {
+        base_put(&t, "        put_step((unsigned long)%s_dim(&model, %zu));\n", x, i);
+    }
     base_puts(&t, "    }\n    return fflush(stdout) != 0;\n}\n");
     return t.at;
 }
@@ -220,9 +223,36 @@ base_status check_run_module(base_arena *arena, const check_build *b, size_t run
     return status;
 }
 
+/* What the program writes of a run: the outputs, then the dimensions that data decided. */
+static size_t run_bytes(const plan_module *p) {
+    size_t bytes = 4 * p->counts.n;
+    for (size_t i = 0; i < p->outputs.n; i++) {
+        bytes += (size_t)p->tensors.at[p->outputs.at[i]].bytes;
+    }
+    return bytes;
+}
+
+static size_t take_run(const plan_module *p, const uint8_t *bytes, void *const *outputs, int64_t *rows) {
+    size_t at = 0;
+    for (size_t i = 0; i < p->outputs.n; i++) {
+        size_t n = (size_t)p->tensors.at[p->outputs.at[i]].bytes;
+        memcpy(outputs[i], bytes + at, n);
+        at += n;
+        rows[i] = -1;
+    }
+    for (size_t k = 0; k < p->counts.n; k++, at += 4) {
+        for (size_t i = 0; i < p->outputs.n; i++) {
+            if (p->outputs.at[i] == p->counts.at[k].of) {
+                rows[i] = (int64_t)base_load(BASE_U32, bytes + at, 0).u;
+            }
+        }
+    }
+    return at;
+}
+
 base_status check_run_emitted(base_arena *arena, const plan_module *plan, const compile_options *o,
                               const char *compiler, size_t runs, const void *const *inputs, void *const *outputs,
-                              base_diags *d) {
+                              int64_t *rows, base_diags *d) {
     check_build build;
     const uint8_t *bytes = NULL;
     size_t size = 0, at = 0;
@@ -236,14 +266,14 @@ base_status check_run_emitted(base_arena *arena, const plan_module *plan, const 
     if (status == BASE_OK) {
         status = check_run_module(arena, &build, runs, inputs, &bytes, &size, d);
     }
-    for (size_t i = 0; status == BASE_OK && i < runs * plan->outputs.n; i++) {
-        size_t n = (size_t)plan->tensors.at[plan->outputs.at[i % plan->outputs.n]].bytes;
-        if (n > size - at) {
+    for (size_t run = 0; status == BASE_OK && run < runs; run++) {
+        void *const *to = outputs + run * plan->outputs.n;
+        int64_t *counted = rows + run * plan->outputs.n;
+        if (run_bytes(plan) > size - at) {
             base_error(d, NULL, "the emitted program wrote %zu bytes, more were due", size);
             return BASE_WRONG;
         }
-        memcpy(outputs[i], bytes + at, n);
-        at += n;
+        at += take_run(plan, bytes + at, to, counted);
     }
     return status;
 }

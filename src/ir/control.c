@@ -144,7 +144,10 @@ static base_status check_list(const checker *c, const char *name, const ir_graph
             continue;
         }
         const ir_tensor *a = &c->g->tensors.at[mine[i]], *b = &sub->tensors.at[its[i]];
-        if (a->type != b->type || !ir_shape_same(&a->shape, &b->shape)) {
+        if (ir_shape_computed(c->m, &a->shape)) {
+            status = say(c, "%s: %s %zu is %s: what data decides does not pass between graphs", name, what, i,
+                         shown(c->m, a));
+        } else if (a->type != b->type || !ir_shape_same(&a->shape, &b->shape)) {
             status = say(c, "%s: %s %zu is %s in graph %lu, and %s at the node", name, what, i, shown(c->m, b),
                          (unsigned long)sub->index, shown(c->m, a));
         }

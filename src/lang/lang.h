@@ -74,6 +74,11 @@ lang_program *lang_fold(base_arena *arena, const lang_program *p, uint64_t max_b
  * A read with fill becomes if(in range, body, fill). An output keeps its stage. NULL: an extent reads the stage, or
  * there are more nodes or variables than a program or stage may have. */
 lang_program *lang_inline(base_arena *arena, const lang_program *p, uint32_t stage);
+/* The program with fixed extents: those of outputs that a run decides become their bounds, elements behind what there is are
+ * 0, and how many there are follow p's outputs as i64 outputs without dimensions, the first extent of output counted[j] as
+ * the j-th. counted: room for as many as p has outputs. NULL: another extent than the first of an output, or one that is
+ * read again, is decided by a run. */
+lang_program *lang_bounded(base_arena *arena, const lang_program *p, uint32_t *counted);
 /* Links programs into one: input k of part j is bound to an input of the whole, or to an output of an earlier part, of
  * its type and rank. NULL: the node limit. */
 typedef struct lang_link_source {

@@ -250,7 +250,10 @@ static base_status bind_tensors(plan_builder *b, plan_kernel *k, plan_pending *p
     for (uint32_t i = 0; status == BASE_OK && i < p->tensors.n; i++) {
         const lang_tensor *t = &p->tensors.at[i];
         uint32_t in = position(p->inputs.at, p->inputs.n, i), out = position(p->outputs.at, p->outputs.n, i);
-        if (out != IR_NONE) {
+        if (out != IR_NONE && out >= k->node->output_count) { /* a count */
+            status = add_program_tensor(b, p, t, &k->tensor[i]);
+            outputs[out] = k->tensor[i];
+        } else if (out != IR_NONE) {
             status = bind_output(b, k, out, &pending[out], &k->tensor[i]);
             outputs[out] = k->tensor[i];
         } else if (used[i] && in != IR_NONE) {
@@ -265,35 +268,42 @@ static base_status bind_tensors(plan_builder *b, plan_kernel *k, plan_pending *p
 
 /* ---- kernels ---- */
 
-/* Extents that data decides are the evaluator's: what is planned has its extents. */
-static base_status check_extents(plan_builder *b, const ir_node *n, const lang_program *raw) {
-    bool known = true;
-    for (size_t i = 0; i < raw->tensors.n; i++) {
-        for (uint32_t k = 0; k < raw->tensors.at[i].rank; k++) {
-            known = known && raw->tensors.at[i].extent[k] == 0;
+/* What is planned has its extents. Where a run decides the first one of an output, that has room for the bound, and *raw
+ * becomes the program that also counts; what reads it is the evaluator's. */
+static base_status fix_extents(plan_builder *b, const ir_node *n, lang_program **raw, uint32_t *counted) {
+    bool known = true, fixed = true;
+    for (size_t i = 0; i < (*raw)->tensors.n; i++) {
+        for (uint32_t k = 0; k < (*raw)->tensors.at[i].rank; k++) {
+            fixed = fixed && (*raw)->tensors.at[i].extent[k] == 0;
         }
     }
     for (size_t i = 0; i < n->input_count; i++) {
         known = known && (n->inputs[i] == IR_NONE ||
                           !ir_shape_computed(b->plan->model, &b->graph->tensors.at[n->inputs[i]].shape));
     }
-    if (known) {
+    if (known && !fixed) {
+        *raw = lang_bounded(b->arena, *raw, counted);
+    }
+    if (known && *raw != NULL) {
         return BASE_OK;
     }
     base_place place = {.file = b->plan->model->file, .byte = n->byte, .has_byte = n->byte != 0};
     place.path = base_printf(b->arena, "subgraph[%u]/operator[%u] %s", b->graph->index, n->id_count ? n->ids[0] : 0,
                              n->source_name != NULL && *n->source_name ? n->source_name : n->op);
-    return base_error(b->d, &place,
-                      "an extent depends on data, and C is emitted for extents that are known: leave it, and what is "
-                      "behind it, to the application (burin run evaluates it)");
+    return base_error(
+        b->d, &place,
+        "an extent depends on data, and C is emitted only for the operator that decides it: leave what is "
+        "behind it to the application (burin run evaluates it)");
 }
 
 base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
     ops_goal goal = {b->o->goals, b->o->goal_count};
     lang_program *raw = NULL;
+    uint32_t *counted = NULL;
     base_status status = ops_instantiate(b->arena, b->ops, b->plan->model, b->graph, n, &goal, &raw, b->d);
     if (status == BASE_OK) {
-        status = check_extents(b, n, raw);
+        counted = BASE_NEWS(b->arena, uint32_t, raw->outputs.n + 1);
+        status = fix_extents(b, n, &raw, counted);
     }
     if (status != BASE_OK) {
         return status;
@@ -316,6 +326,9 @@ base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
     }
     plan_schedule_kernel(b->arena, &k, b->o);
     b->plan->macs += k.macs;
+    for (size_t i = n->output_count; i < raw->outputs.n; i++) {
+        *BASE_PUSH(b->arena, &b->plan->counts) = (plan_count){k.outputs[i], k.outputs[counted[i - n->output_count]]};
+    }
     *BASE_PUSH(b->arena, &b->plan->kernels) = k;
     for (size_t i = 0; status == BASE_OK && i < n->output_count; i++) {
         if (pending[i].from != pending[i].to) {

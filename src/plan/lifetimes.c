@@ -111,6 +111,9 @@ static void find_accesses(plan_lives *l) {
     for (size_t i = 0; i < p->inputs.n; i++) {
         touch(l, p->inputs.at[i], 0);
     }
+    for (size_t i = 0; i < p->counts.n; i++) {
+        touch(l, p->counts.at[i].tensor, (uint32_t)kernels - 1);
+    }
     for (size_t i = 0; i < p->outputs.n; i++) {
         touch(l, p->outputs.at[i], kernels == 0 ? 0 : (uint32_t)kernels - 1);
     }

@@ -118,6 +118,11 @@ typedef struct plan_tensor {
     const void *data; /* CONSTANT: contents as the graph has them; STATE: the first ones, NULL for zeros */
 } plan_tensor;
 
+/* An extent that a run decides: the first of tensor `of`, which has room for the bound; i64 in tensor `tensor`. */
+typedef struct plan_count {
+    uint32_t tensor, of;
+} plan_count;
+
 typedef struct plan_module {
     base_arena *arena;
     const ir_model *model;
@@ -127,6 +132,7 @@ typedef struct plan_module {
     BASE_VEC(plan_tensor) tensors;
     BASE_VEC(plan_kernel) kernels;
     BASE_VEC(uint32_t) inputs, outputs; /* plan tensors, in graph order */
+    BASE_VEC(plan_count) counts;        /* of outputs */
     uint32_t loops;                     /* how many loops there are */
     uint64_t max_trips;                 /* rounds of a loop after which the run ends with an error; 0: no bound */
     uint64_t arena_bytes, arena_bound;  /* the bound: max over kernels of live bytes (this order, whole tensors) */

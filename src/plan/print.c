@@ -217,6 +217,10 @@ void plan_print_json(base_text *out, const plan_module *p, const char *check) {
              p->state_bytes, p->constant_bytes, p->macs);
     put_list(out, "inputs", p->inputs.at, p->inputs.n);
     put_list(out, "outputs", p->outputs.at, p->outputs.n);
+    for (size_t i = 0; i < p->counts.n; i++) {
+        base_put(out, "%s{\"tensor\":%u,\"of\":%u}%s", i == 0 ? "  \"counts\":[" : ",", p->counts.at[i].tensor,
+                 p->counts.at[i].of, i + 1 == p->counts.n ? "],\n" : "");
+    }
     base_puts(out, "  \"kernels\":[\n");
     for (size_t i = 0; i < p->kernels.n; i++) {
         put_kernel(out, &p->kernels.at[i], i);

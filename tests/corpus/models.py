@@ -43,7 +43,7 @@ MODELS = ["mww_alexa", "mww_hey_jarvis", "oww_hey_jarvis_if", "oww_okay_nabu", "
 STATEFUL = ["mww_alexa", "mww_hey_jarvis"]
 STEPS = 100
 # what may be refused: the operators are not there yet
-OPEN = ["mww_alexa", "mww_hey_jarvis", "oww_hey_jarvis_if"]
+OPEN = []
 # all steps that stdin has inputs for, on one instance
 DRIVER = emitted.DRIVER.replace("""    for (i = 0; i < P_INPUT_COUNT; i++) {
         if (P_input_info""", """    for (;;) {

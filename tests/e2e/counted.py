@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import struct
+import subprocess
 import tempfile
 
 import made
@@ -74,10 +75,43 @@ pathlib.Path("in.bin").write_bytes(bytes([1, 0, 0, 1, 0, 0]))
 a, b = (json.loads(burin("run", name, "--input", "in.bin", "--json").stdout)["outputs"] for name in ("places.tflite", "places.ir"))
 assert a == b and a[0]["shape"] == [2, 1]
 
-# C has room for what is known; attributes that would follow from the count have no meaning
-for name in ("places", "unique"):
-    message = burin("compile", f"{name}.tflite", "-o", "c", status=1).stderr
-    assert "operator[0]" in message and "an extent depends on data" in message and not os.path.exists("c"), message
+# C has room for the bound, and says how much of it is there; what is behind it is the evaluator's
+for options in ([], ["-O0"], ["--test", "2", "--layout", "single"]):
+    os.system("rm -rf c")
+    burin("compile", "unique.tflite", "-o", "c", *options)
+assert run("unique", struct.pack("<7i", *X), "--provider", "host") == [("<i4", (4,), [5, -1, 7, 0]), ("<i4", (7,), [0, 1, 0, 2, 1, 0, 3])]
+model("where", [("mask", "bool", [2, 3], {}), ("places", "i64", [6, 2], {}), ("more", "i8", [2, 3], {}), ("places2", "i64", [6, 2], {})],
+      [("WHERE", [0], [1]), ("WHERE", [2], [3])], [0, 2], [3, 1, 3])
+burin("compile", "where.tflite", "-o", "where", "--prefix", "w")
+pathlib.Path("where/main.c").write_text("""#include <stdio.h>
+#include <string.h>
+#include "w.h"
+static union { unsigned char bytes[w_ARENA_BYTES]; double d[2]; long double l; } room;
+static w_model model;
+int main(void) {
+    static const unsigned char masks[2][6] = {{0, 1, 1, 0, 0, 1}, {0, 0, 0, 0, 0, 0}};
+    static const signed char more[6] = {-1, 2, 3, 4, 5, 6};
+    int k;
+    if (w_init(&model, room.bytes, sizeof room.bytes) != w_OK || w_DIM_COUNT != 2) { return 1; }
+    for (k = 0; k < 2; k++) {
+        memcpy(w_input(&model, 0), masks[k], 6);
+        memcpy(w_input(&model, 1), more, 6);
+        if (w_run(&model) != w_OK || w_set_dim(&model, 0, 3) != w_ERROR_DIM || w_dim(&model, 2) != 0) { return 2; }
+        printf("%d %d %d;", (int)w_dim(&model, w_OUTPUT_0_DIM), (int)w_dim(&model, w_OUTPUT_1_DIM), (int)w_dim(&model, w_OUTPUT_2_DIM));
+        for (size_t i = 0; i < w_OUTPUT_1_ELEMENTS; i++) { printf(" %d", (int)((const int64_t *)w_output(&model, 1))[i]); }
+        printf("\\n");
+    }
+    return 0;
+}
+""")
+subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o",
+                "where/main", *[str(p) for p in pathlib.Path("where").glob("*.c")], "-lm"], check=True)
+said = subprocess.run(["where/main"], check=True, capture_output=True, text=True).stdout.splitlines()
+assert said == ["6 3 6; 0 1 0 2 1 2 0 0 0 0 0 0", "6 0 6;" + " 0" * 12], said
+message = burin("compile", "places.tflite", "-o", "d", status=1).stderr
+assert "operator[1] CAST" in message and "leave what is behind it" in message and not os.path.exists("d"), message
+
+# attributes that would follow from the count have no meaning
 model("flat", [("mask", "bool", [2, 3], {}), ("places", "i64", [6, 2], {}), ("shape", "i32", [1], {"data": [-1]}), ("flat", "i64", [12], {})],
       [("WHERE", [0], [1]), ("RESHAPE", [1, 2], [3])], [0], [3])
 message = burin("run", "flat.tflite", "--seed", "1", status=1).stderr

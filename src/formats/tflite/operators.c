@@ -353,7 +353,11 @@ static void read_operator(tflite_reader *r, wire_path *path, const wire_table *t
     op.recorded = is_recorded(&op);
     op.infers = tflite_is_open(r, op.inputs, op.input_count, op.outputs, op.output_count) &&
                 !(r->keep_unsupported && op.recorded);
-    if (settled && tflite_is_control(code)) {
+    if (settled && tflite_is_control(code) && counts_extents(&op)) {
+        tflite_unsupported(r, path, table->at,
+                           base_printf(r->arena, "operator %s of an extent that data decides", name),
+                           "shapes have to be known when the model is compiled");
+    } else if (settled && tflite_is_control(code)) {
         if (tensors_are_supported(&op, true) && blocks_are_supported(&op)) {
             tflite_read_control(&op, code);
         }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MOST_FOLDED = 1024 }; /* elements of a tensor that is computed here: shapes are shorter */
+enum { MOST_EXTENTS = 16, MOST_FOLDED = 1024 }; /* elements of a tensor that is computed here: shapes are shorter */
 
 /* ---- the inputs ---- */
 
@@ -162,7 +162,7 @@ void tflite_infer(tflite_op *op) {
 
 void tflite_fold(tflite_reader *r) {
     const ir_node *n = &r->g->nodes.at[r->g->nodes.n - 1];
-    bool derived = false;
+    bool derived = false, small = true;
     for (size_t i = 0; i < n->input_count; i++) {
         const uint32_t input = n->inputs[i];
         if (input != IR_NONE && !r->g->tensors.at[input].data) {
@@ -177,8 +177,9 @@ void tflite_fold(tflite_reader *r) {
             t->quant.n || n->outputs[i] >= r->tensor_count || r->bad_shape[n->outputs[i]]) {
             return;
         }
+        small = small && base_type_is_int(t->type) && t->shape.rank <= 1 && elements <= MOST_EXTENTS;
     }
-    if (derived && ops_evaluate(r->arena, tflite_definitions(r), r->m, r->g, n, NULL)) {
+    if ((derived || small) && ops_evaluate(r->arena, tflite_definitions(r), r->m, r->g, n, NULL)) {
         for (size_t i = 0; i < n->output_count; i++) {
             r->derived[n->outputs[i]] = true;
         }

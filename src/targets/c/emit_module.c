@@ -123,6 +123,27 @@ static const char interface_model[] =
     "count);\n"
     "    void *parallel_user;\n    volatile int cancelled;\n    uint32_t next;\n";
 
+/* The dimension of the module that is the first extent of output i; -1: it has none. */
+static int output_dim(const c_module *m, size_t i) {
+    for (size_t k = 0; k < m->plan->counts.n; k++) {
+        if (m->plan->counts.at[k].of == m->plan->outputs.at[i]) {
+            return (int)k;
+        }
+    }
+    return -1;
+}
+
+static void put_dim_macros(c_module *m, base_text *t) {
+    c_put(m, t, "#define $_DIM_COUNT %zu\n", m->plan->counts.n);
+    for (size_t i = 0; i < m->plan->outputs.n; i++) {
+        if (output_dim(m, i) >= 0) {
+            c_put(m, t,
+                  "#define $_OUTPUT_%zu_DIM %d /* data decides the first extent; $_OUTPUT_%zu_ELEMENTS is room */\n", i,
+                  output_dim(m, i), i);
+        }
+    }
+}
+
 static const char interface_functions[] =
     "/* Inputs are written to, and outputs read from, the arena: $_ARENA_BYTES bytes at $_ARENA_ALIGNMENT. A run may "
     "overwrite inputs. */\n"
@@ -134,7 +155,9 @@ static const char interface_functions[] =
     "$_status $_reset($_model *model);\nsize_t $_state_bytes(const $_model *model);\n"
     "$_status $_state_save(const $_model *model, void *state, size_t bytes);\n"
     "$_status $_state_restore($_model *model, const void *state, size_t bytes);\n\n"
-    "/* Symbolic dimensions: this module has none. */\n"
+    "/* Dimensions: $_DIM_COUNT, each the first extent of an output, which data decides. What it is, is known after a "
+    "run; "
+    "it cannot be\n * set. The output has room for the most, with zeros behind what there is. */\n"
     "$_status $_set_dim($_model *model, size_t i, int32_t value);\nint32_t $_dim(const $_model *model, size_t i);\n\n"
     "/* Called before (begin = 1) and after (begin = 0) each step; operator_id is the operator's index in the model's "
     "file. */\n"
@@ -192,6 +215,7 @@ void c_put_header(base_text *t, c_module *m) {
     }
     put_io_macros(m, t, true);
     put_io_macros(m, t, false);
+    put_dim_macros(m, t);
     base_puts(t, "\n");
     c_put(m, t, "%s", interface_types);
     put_types(m, t);
@@ -592,8 +616,24 @@ static const char interface_rest[] =
     "void $_cancel($_model *model) {\n    if (model != NULL) {\n        model->cancelled = 1;\n    }\n}\n\n"
     "$_status $_set_dim($_model *model, size_t i, int32_t value) {\n    (void)model;\n    (void)i;\n    (void)value;\n "
     "   return $_ERROR_DIM;\n}\n\n"
-    "int32_t $_dim(const $_model *model, size_t i) {\n    (void)model;\n    (void)i;\n    return 0;\n}\n\n"
     "size_t $_state_bytes(const $_model *model) {\n    (void)model;\n    return $_STATE_BYTES;\n}\n\n";
+
+static void put_dims(c_module *m, base_text *t) {
+    c_put(m, t, "int32_t $_dim(const $_model *model, size_t i) {\n");
+    if (m->plan->counts.n == 0) {
+        base_puts(t, "    (void)model;\n    (void)i;\n    return 0;\n}\n\n");
+        return;
+    }
+    c_put(m, t, "    static const uint32_t places[] = {");
+    for (size_t k = 0; k < m->plan->counts.n; k++) {
+        base_put(t, "%s%" PRIu64 "u", k > 0 ? ", " : "",
+                 place_of(m, &m->plan->tensors.at[m->plan->counts.at[k].tensor]));
+    }
+    c_put(m, t,
+          "};\n    int64_t n;\n    if (model == NULL || model->arena == NULL || i >= $_DIM_COUNT) {\n        return "
+          "0;\n    "
+          "}\n    memcpy(&n, model->arena + places[i], sizeof n);\n    return (int32_t)n;\n}\n\n");
+}
 
 static void put_state(c_module *m, base_text *t) {
     bool has = m->plan->state_bytes > 0;
@@ -748,6 +788,7 @@ void c_put_interface(base_text *t, c_module *m) {
     put_info(m, t, true);
     put_info(m, t, false);
     c_put(m, t, "%s", interface_text);
+    put_dims(m, t);
     put_state(m, t);
     put_init(m, t);
     put_io(m, t);

@@ -533,9 +533,16 @@ def run_tflm(model, arrays, states=()):
     return [it.get_output(k) for k in range(len(g.outputs))] + [np.array(it.GetTensor(i, 0)['tensor_data']) for i in tensors]
 
 
+# LiteRT has one kernel of these, and its reference resolver none
+ONE_KERNEL = {'CEIL', 'ELU', 'ROUND', 'SEGMENT_SUM'}
+
+
 def run_litert(model, arrays, states=()):
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
-    it = Interpreter(model_content=model, experimental_op_resolver_type=OpResolverType.BUILTIN_REF, num_threads=1)
+    codes = {c.builtinCode for c in schema.ModelT.InitFromPackedBuf(model, 0).operatorCodes}
+    one = codes & {getattr(schema.BuiltinOperator, name) for name in ONE_KERNEL}
+    resolver = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES if one else OpResolverType.BUILTIN_REF
+    it = Interpreter(model_content=model, experimental_op_resolver_type=resolver, num_threads=1)
     it.allocate_tensors()
     for d, v in zip(it.get_input_details(), arrays):
         it.set_tensor(d['index'], v)

@@ -38,3 +38,16 @@ def fake_quant(r, kind):
 def lrn(r, kind):
     return [r.tensor(kind, r.shape(4, 4))], [r.out(kind)], {
         'radius': r.randint(0, 7), 'bias': r.uniform(0.5, 2), 'alpha': r.uniform(0, 2), 'beta': r.choice([0.5, 1.0, 0.75])}
+
+
+@row(['CEIL', 'ROUND'], 'f32')
+def to_whole(r, kind, name):
+    x = r.tensor(kind, r.shape(1, 4))
+    if r.flag():
+        x.data = (x.data * 2).round() / 2
+    return [x], [r.out(kind)], {}
+
+
+@row('ELU', 'f32', 'i8')
+def elu(r, kind):
+    return [r.tensor(kind, r.shape(1, 4))], [r.out(kind)], {}

@@ -171,3 +171,11 @@ def stablehlo_scatter(r, kind):
             r.tensor(kind, [next(a) if k in window else next(b) for k in range(rank)], -3, 3, quant=False)], [r.out(kind, quant=False)], {
         'updateWindowDims': window, 'insertedWindowDims': inserted, 'scatterDimsToOperandDims': chosen, 'indexVectorDim': axis,
         'updateComputationSubgraphIndex': build.Body(BODIES[function], kind)}
+
+
+@row('SEGMENT_SUM', 'f32', 'i32', refused=DATA)
+def segment_sum(r, kind):
+    n = r.randint(1, 8)
+    s = r.tensor('i32', [n])
+    s.data = np.cumsum([0] + [r.randint(0, 1) for _ in range(n - 1)]).astype(np.int32)
+    return [r.tensor(kind, [n] + r.shape(0, 2, 4)), s], [r.out(kind)], {}

@@ -92,3 +92,35 @@ def range_(r, kind):
 def bucketize(r, kind):
     bounds = sorted(float(r.randint(-8, 8) if r.flag() else r.uniform(-8, 8)) for _ in range(r.randint(1, 40)))
     return [r.tensor(kind, r.shape(1, 3), -10, 10)], [r.out('i32')], {'boundaries': bounds}
+
+
+TYPES = ('f32', 'f64', 'f16', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32', 'i64', 'u64', 'bool')
+
+
+@row('RESHAPE', *TYPES, options='Reshape')
+def reshape(r, kind):
+    shape = r.shape(0, 5, 4)
+    x = r.tensor(kind, shape)
+    to = [n for n in r.sample(shape, len(shape))]
+    if len(to) > 1 and r.flag():
+        to[:2] = [to[0] * to[1]]
+    if r.flag():
+        to.insert(r.randint(0, len(to)), 1)
+    if to and r.flag():
+        to[r.randrange(len(to))] = -1
+    return [x, r.const('i32', to)], [r.out(kind, like=x)], {'newShape': to}
+
+
+@row('SQUEEZE', *TYPES, options='Squeeze')
+def squeeze(r, kind):
+    shape = [1 if r.flag() else n for n in r.shape(1, 5, 4)]
+    ones = [k for k, n in enumerate(shape) if n == 1]
+    chosen = r.sample(ones, r.randint(0, len(ones)))
+    x = r.tensor(kind, shape)
+    return [x], [r.out(kind, like=x)], {'squeezeDims': [k - len(shape) if r.flag() else k for k in chosen]}
+
+
+@row('BROADCAST_ARGS', 'i32', 'i64')
+def broadcast_args(r, kind):
+    a, b = r.broadcast()
+    return [r.const(kind, np.array(s, np.int64), [len(s)]) for s in (a, b)], [r.out(kind)], {}

@@ -16,6 +16,10 @@ ir_control ir_control_of(const ir_node *n) {
     return !strcmp(n->op, "if") ? IR_IF : !strcmp(n->op, "while") ? IR_WHILE : IR_PLAIN;
 }
 
+bool ir_is_fused(const ir_node *n) {
+    return !strcmp(n->op, "fused");
+}
+
 const ir_graph *ir_sub_graph(const ir_model *m, const ir_node *n, const char *name) {
     const ir_attr *a = ir_attr_find(n, name);
     assert(a && a->kind == IR_GRAPH && a->v.graph < m->graphs.n);
@@ -200,6 +204,44 @@ static base_status check_while(const checker *c, const ir_node *n) {
     return status;
 }
 
+static base_status check_fused(const checker *c, const ir_node *n) {
+    const ir_attr *a = ir_attr_find(n, "body");
+    if (!a || a->kind != IR_GRAPH || n->attr_count != 1) {
+        return say(c, "it does not name its graph \"body\", and that alone");
+    }
+    if (a->v.graph >= c->m->graphs.n) {
+        return BASE_REFUSED; /* said before */
+    }
+    const ir_graph *body = &c->m->graphs.at[a->v.graph];
+    if (check_list(c, "body", body, "input", n->inputs, n->input_count, body->inputs.at, body->inputs.n) ||
+        check_list(c, "body", body, "output", n->outputs, n->output_count, body->outputs.at, body->outputs.n)) {
+        return BASE_REFUSED;
+    }
+    for (size_t i = 0; i < body->nodes.n; i++) {
+        if (ir_control_of(&body->nodes.at[i]) != IR_PLAIN || ir_is_fused(&body->nodes.at[i])) {
+            return say(c, "its graph holds %s", body->nodes.at[i].op);
+        }
+    }
+    for (size_t i = 0; i < body->tensors.n; i++) {
+        if (body->tensors.at[i].state != IR_NONE || body->tensors.at[i].data != NULL) {
+            return say(c, "its graph holds a state or a constant");
+        }
+        for (uint32_t k = 0; k < body->tensors.at[i].shape.rank; k++) {
+            if (body->tensors.at[i].shape.symbol[k] != 0) {
+                return say(c, "its graph has an extent that is a symbol");
+            }
+        }
+    }
+    for (size_t i = 0; i < body->outputs.n; i++) {
+        for (size_t k = 0; k < body->inputs.n; k++) {
+            if (body->inputs.at[k] == body->outputs.at[i]) {
+                return say(c, "output %zu of its graph is an input", i);
+            }
+        }
+    }
+    return BASE_OK;
+}
+
 static base_status check_node(const checker *c, const ir_node *n) {
     ir_control control = ir_control_of(n);
     const char *const *names = control == IR_IF ? if_graphs : while_graphs;
@@ -218,11 +260,14 @@ static base_status check_node(const checker *c, const ir_node *n) {
             status = say(c, "it does not name its graph \"%s\"", names[i]);
         }
     }
-    for (size_t k = 0; k < n->input_count + n->output_count && control != IR_PLAIN; k++) {
+    for (size_t k = 0; k < n->input_count + n->output_count && (control != IR_PLAIN || ir_is_fused(n)); k++) {
         uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
         if (t != IR_NONE && c->g->tensors.at[t].state != IR_NONE) {
             status = say(c, "tensor %lu stands for a state, which its graphs can touch themselves", (unsigned long)t);
         }
+    }
+    if (status == BASE_OK && ir_is_fused(n)) {
+        return check_fused(c, n);
     }
     if (status != BASE_OK || control == IR_PLAIN) {
         return status;
@@ -237,7 +282,8 @@ static uint32_t deeper_than(base_arena *scratch, const ir_model *m, const uint32
         const ir_graph *g = &m->graphs.at[order[i]];
         cursor at = {0};
         for (uint32_t sub = next_graph(m, g, &at); sub != IR_NONE; sub = next_graph(m, g, &at)) {
-            depth[order[i]] = depth[sub] + 1 > depth[order[i]] ? depth[sub] + 1 : depth[order[i]];
+            uint32_t below = ir_is_fused(&g->nodes.at[at.node]) ? 0 : depth[sub] + 1; /* that is no call */
+            depth[order[i]] = below > depth[order[i]] ? below : depth[order[i]];
         }
         if (depth[order[i]] > most) {
             return order[i];

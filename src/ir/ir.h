@@ -153,6 +153,9 @@ const ir_attr *ir_attr_find(const ir_node *n, const char *name); /* NULL: absent
  * while(arguments...) -> (results...) {cond: graph, body: graph} */
 typedef enum ir_control { IR_PLAIN, IR_IF, IR_WHILE } ir_control;
 ir_control ir_control_of(const ir_node *n); /* by its word */
+/* fused(arguments...) -> (results...) {body: graph}: what the graph's nodes compute, as one operator. The graph holds no
+ * state and no control, and no fused node. */
+bool ir_is_fused(const ir_node *n);
 /* The graph that an attribute names. The model is verified, and the node has it. */
 const ir_graph *ir_sub_graph(const ir_model *m, const ir_node *n, const char *name);
 /* For each graph whether it touches a state, itself or through its control nodes. In arena. */

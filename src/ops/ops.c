@@ -240,6 +240,10 @@ static base_status instantiate(base_arena *arena, ops_registry *r, const ir_mode
                                const ir_node *n, const ir_shape *shapes, const ops_goal *goal, bool outputs_known,
                                lang_program **out, base_diags *d) {
     base_place place = place_of(arena, m, g, n);
+    if (ir_is_fused(n)) {
+        base_status linked = ops_link_fused(arena, r, m, g, n, goal, out, d);
+        return linked == BASE_OK ? check_limits(arena, *out, &place, d) : linked;
+    }
     if (!ops_has(r, n->op)) {
         return base_error(d, &place, "operator is not supported");
     }

@@ -40,6 +40,9 @@ base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *
 base_status ops_instantiate_at(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
                                const ir_node *n, const ir_shape *shapes, const ops_goal *goal, lang_program **out,
                                base_diags *d);
+/* The same of a node that is fused of others (ir_is_fused); ops_instantiate comes here. */
+base_status ops_link_fused(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *outer,
+                           const ir_node *n, const ops_goal *goal, lang_program **out, base_diags *d);
 /* The shapes that the definition gives the node's outputs, whatever the graph says of them: one for each. An extent that
  * data decides is its bound, and has its bit set in dynamic[i]. */
 base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,

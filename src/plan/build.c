@@ -36,9 +36,24 @@ static bool is_output(const lang_program *p, uint32_t tensor) {
     return false;
 }
 
+/* One stage reads this one, each element once, where it computes its own: nothing is computed again. */
+static bool read_at_point(const lang_program *p, const lang_stage *s) {
+    const lang_stage *reader = NULL;
+    for (size_t i = 0; i < p->stages.n; i++) {
+        if (lang_reads_of(p, &p->stages.at[i], s->tensor) > 0) {
+            if (reader != NULL) {
+                return false;
+            }
+            reader = &p->stages.at[i];
+        }
+    }
+    return reader != NULL && reader->rec < 0 && !lang_has_reduction(p, reader->body) &&
+           lang_reads_at_point(p, reader, s->tensor);
+}
+
 static bool worth_inlining(base_arena *scratch, const lang_program *p, const lang_stage *s) {
     return s->rec < 0 && !is_output(p, s->tensor) && !lang_has_reduction(p, s->body) &&
-           count_nodes(scratch, p, s) <= SMALL_STAGE;
+           (count_nodes(scratch, p, s) <= SMALL_STAGE || read_at_point(p, s));
 }
 
 static const lang_program *inline_small_stages(base_arena *arena, const lang_program *p) {

@@ -474,6 +474,58 @@ static void control_that_does_not_fit_is_refused(void **state) {
     assert_int_equal(ir_verify(m, &f->d), BASE_OK);
 }
 
+/* main: fused(%0) -> %1, of graph 1: neg. */
+static ir_model *fused(void) {
+    ir_model *m = ir_model_new(f->arena, "ir", "fused");
+    ir_shape pair = shape(1, 2, 0);
+    const uint32_t t[] = {0, 1};
+    for (int i = 0; i < 2; i++) {
+        ir_graph *g = ir_graph_add(m, "g");
+        ir_tensor_add(m, g, "x", BASE_F32, &pair);
+        ir_tensor_add(m, g, "y", BASE_F32, &pair);
+        *BASE_PUSH(f->arena, &g->inputs) = 0;
+        *BASE_PUSH(f->arena, &g->outputs) = 1;
+        ir_node *n = ir_node_add(m, g, i ? "neg" : "fused", t, 1, &t[1], 1, 0);
+        if (!i) {
+            ir_attr_graph(m, n, "body", 1);
+        }
+    }
+    return m;
+}
+
+static void what_is_fused_is_one_plain_operator(void **state) {
+    (void)state;
+    const char *node = "graph[0]/operator[0] fused";
+    ir_shape row = shape(2, 1, 2);
+    ir_model *m = fused();
+    assert_int_equal(ir_verify(m, &f->d), BASE_OK);
+    assert_true(ir_is_fused(m->graphs.at[0].nodes.at));
+    assert_int_equal(ir_control_of(m->graphs.at[0].nodes.at), IR_PLAIN);
+    m->graphs.at[0].nodes.at[0].attr_count = 0;
+    refuse(m, node, "it does not name its graph \"body\", and that alone");
+    m = fused();
+    m->graphs.at[1].tensors.at[1].shape = row;
+    refuse(m, node, "body: output 0 is f32[1x2] in graph 1, and f32[2] at the node");
+    m = fused();
+    m->graphs.at[0].nodes.at[0].inputs[0] = IR_NONE;
+    refuse(m, node, "body: input 0 is absent, and the graph takes it");
+    m = fused();
+    m->graphs.at[1].nodes.at[0].op = "fused";
+    ir_attr_graph(m, m->graphs.at[1].nodes.at, "body", 2);
+    ir_graph *inner = ir_graph_add(m, "g");
+    *inner = m->graphs.at[1];
+    inner->nodes.at = BASE_NEWS(f->arena, ir_node, 1);
+    inner->nodes.at[0] = fused()->graphs.at[1].nodes.at[0];
+    refuse(m, node, "its graph holds fused");
+    m = fused();
+    m->graphs.at[1].outputs.at[0] = 0;
+    refuse(m, node, "output 0 of its graph is an input");
+    m = fused();
+    ir_tensor_add(m, &m->graphs.at[1], "s", BASE_F32, &m->graphs.at[1].tensors.at[0].shape);
+    m->graphs.at[1].tensors.at[2].state = ir_state_add(m, "s", BASE_F32, &m->graphs.at[1].tensors.at[0].shape);
+    refuse(m, node, "its graph holds a state or a constant");
+}
+
 /* ---- another outline ---- */
 
 static void the_entry_changes_places(void **state) {
@@ -843,6 +895,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_reader_stays_before_the_writer, set_up, tear_down),
         cmocka_unit_test_setup_teardown(control_is_what_its_graphs_are, set_up, tear_down),
         cmocka_unit_test_setup_teardown(control_that_does_not_fit_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_fused_is_one_plain_operator, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_entry_changes_places, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_cut_keeps_what_its_outputs_need, set_up, tear_down),
         cmocka_unit_test_setup_teardown(graphs_that_reach_a_state_keep_their_place, set_up, tear_down),

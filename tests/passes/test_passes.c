@@ -952,6 +952,89 @@ static void other_parameters_are_one_step_where_that_is_exact(void **state) {
                         "quantize relu");
 }
 
+#define F "tensor %0 f32[2,3] \"x\"\n tensor %1 f32[3] \"c\" = hex \"0000803f0000004000004040\"\n"
+#define V(n) "tensor %" #n " f32[2,3] \"t\"\n"
+#define ADD(x, y, to) "node add (%" #x ", %" #y ") -> (%" #to ") {act: text \"none\"}"
+
+/* The graph with these values, inputs, outputs and nodes. */
+#define CHAIN(values, in, out, nodes)                                                                                  \
+    HEAD "graph \"g\" 0 {\n" F values "inputs (" in ")\n outputs (" out ")\n" nodes "}\n"
+
+static void what_works_element_by_element_becomes_one(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(CHAIN(V(2) V(3) V(4), "%0", "%4",
+                                        "node mul (%0, %1) -> (%2) {act: text \"none\"} ids [7]\n"
+                                        "node logistic (%2) -> (%3) ids [8]\n" ADD(3, 0, 4) " ids [9]\n"),
+                                  "chain", 0),
+                        "fused");
+    assert_non_null(strstr(rewritten_text(), "node fused (%0, %1) -> (%4) {body: graph 1} ids [7, 8, 9]"));
+    /* Both values of a sum, and what is between them in the order. */
+    assert_string_equal(rewritten(CHAIN(V(2) V(3) V(4), "%0", "%4",
+                                        "node exp (%0) -> (%2)\n node tanh (%0) -> (%3)\n" ADD(2, 3, 4) "\n"),
+                                  "chain", 0),
+                        "fused");
+    /* A value that another node reads, or that is an output, is made. */
+    assert_string_equal(rewritten(CHAIN(V(2) V(3) V(4), "%0", "%3, %4",
+                                        "node exp (%0) -> (%2)\n node tanh (%2) -> (%3)\n node abs (%2) -> (%4)\n"),
+                                  "chain", 0),
+                        "exp tanh abs");
+    assert_string_equal(
+        rewritten(CHAIN(V(2) V(3), "%0", "%2, %3", "node exp (%0) -> (%2)\n node tanh (%2) -> (%3)\n"), "chain", 0),
+        "exp tanh");
+}
+
+static void what_reads_other_elements_or_sums_stays(void **state) {
+    (void)state;
+    assert_string_equal(
+        rewritten(CHAIN(V(2) V(3), "%0", "%3", "node reverse (%0) -> (%2) {axes: ints [1]}\n node tanh (%2) -> (%3)\n"),
+                  "chain", 0),
+        "reverse tanh");
+    assert_string_equal(
+        rewritten(CHAIN(V(2) V(3), "%0", "%3", "node exp (%0) -> (%2)\n node softmax (%2) -> (%3) {beta: float 1}\n"),
+                  "chain", 0),
+        "exp softmax");
+    /* A value that is read by rows: it would be computed again for each. */
+    assert_string_equal(rewritten(CHAIN("tensor %2 f32[3] \"r\"\n tensor %3 f32[3] \"t\"\n" V(4), "%0, %2", "%4",
+                                        "node exp (%2) -> (%3)\n" ADD(0, 3, 4) "\n"),
+                                  "chain", 0),
+                        "exp add");
+}
+
+static void integers_do_not_depend_on_contractions(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(CHAIN(V(2) "tensor %3 i8[2,3] \"q\" quant {0.1:3}\n", "%0", "%3",
+                                        ADD(0, 1, 2) "\n node quantize (%2) -> (%3)\n"),
+                                  "chain", 0),
+                        "add quantize");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[4] \"t\" quant {0.5:3}\n"
+                                       "tensor %1 i8[4] \"t\" quant {0.25:-4}\n"
+                                       "tensor %2 i8[4] \"t\" quant {0.0078125:0}\n"
+                                       "tensor %3 i8[4] \"t\" quant {0.75:9}\n"
+                                       "inputs (%0)\n outputs (%3)\n"
+                                       "node mul (%0, %0) -> (%1) {act: text \"none\"}\n"
+                                       "node tanh (%1) -> (%2)\n"
+                                       "node add (%0, %2) -> (%3) {act: text \"relu\"}\n"
+                                       "}\n",
+                                  "chain", 0),
+                        "fused");
+}
+
+static void what_would_need_more_memory_stays(void **state) {
+    (void)state;
+    /* 24 bytes of reals become 6 of integers, which wait: with the reals waiting instead it would be more. */
+    assert_string_equal(rewritten(CHAIN("tensor %2 i8[2,3] \"q\" quant {0.1:3}\n" V(3) V(4) V(5), "%0", "%5",
+                                        "node quantize (%0) -> (%2)\n node softmax (%0) -> (%3) {beta: float 1}\n"
+                                        "node dequantize (%2) -> (%4)\n" ADD(3, 4, 5) "\n"),
+                                  "chain", 0),
+                        "quantize softmax fused");
+    /* Wider than what is between: both would be there at once. */
+    assert_string_equal(rewritten(CHAIN("tensor %2 i8[2,3] \"q\" quant {0.1:3}\n" V(3), "%0", "%3",
+                                        "node quantize (%0) -> (%2)\n node dequantize (%2) -> (%3)\n"),
+                                  "chain", 0),
+                        "quantize dequantize");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_moves_nothing_vanishes),
@@ -972,6 +1055,10 @@ int main(void) {
         cmocka_unit_test(bounds_become_activations),
         cmocka_unit_test(there_and_back_vanishes),
         cmocka_unit_test(other_parameters_are_one_step_where_that_is_exact),
+        cmocka_unit_test(what_works_element_by_element_becomes_one),
+        cmocka_unit_test(what_reads_other_elements_or_sums_stays),
+        cmocka_unit_test(integers_do_not_depend_on_contractions),
+        cmocka_unit_test(what_would_need_more_memory_stays),
     };
     if (BASE_GUARD(&rewritten_memory, &guard)) {
         return 1;

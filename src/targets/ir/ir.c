@@ -21,6 +21,8 @@ const target_interface target_ir = {
     .extension = "ir",
     .executable = false,
     .needs_plan = false,
+    /* all but chain: what is written is read again, to be cut at its values and compiled */
+    .passes = "fold moves requantise scale pad clamp fuse dead",
     .unused = "device prefix layout weights test no-check check-cases compiler",
     .emit = emit,
 };

@@ -34,6 +34,14 @@ burin("compile", "tile.tflite", "--constant", "times=times.bin", "-o", "tile_c")
 header = pathlib.Path("tile_c/tile.h").read_text()
 assert "INPUT_0_BYTES" in header and "INPUT_1_BYTES" not in header
 
+# what is computed from contents alone is known, too: a real number becomes a list of multiples
+pathlib.Path("chain.tflite").write_bytes(made.tflite(
+    [("x", "f32", [1, 2], {}), ("z", "f32", [2], {}), ("times", "i32", [2], {}), ("y", "f32", [1, 2], {})],
+    [("CAST", [1], [2], None, None), ("TILE", [0, 2], [3], None, None)], [0, 1], [3]))
+pathlib.Path("z.bin").write_bytes(struct.pack("<2f", 3, 2))
+burin("run", "chain.tflite", "--constant", "z=z.bin", "--input", "x.bin", "--output-dir", "out", "--output-format", "raw", "--force")
+assert list(struct.unpack("<12f", pathlib.Path("out/output_0.bin").read_bytes())) == WANT
+
 # what is no option of the reader alone: the text form takes contents too, and both inputs may have them
 burin("compile", "tile.tflite", "--constant", "times=times.bin", "--target", "ir", "-o", "tile.ir")
 text = "tile.ir"

@@ -71,6 +71,7 @@ void tflite_set_inputs(tflite_reader *r, const wire_path *path) {
     for (size_t i = 0; i < r->g->inputs.n && r->constant_count; i++) {
         const uint32_t index = r->g->inputs.at[i]; /* the shapes that follow from contents are no longer as recorded */
         r->changed[index] = r->changed[index] || r->g->tensors.at[index].data;
+        r->derived[index] = r->derived[index] || r->g->tensors.at[index].data;
     }
     r->usage = status == BASE_USAGE;
     r->fb.failed = r->fb.failed || status != BASE_OK;
@@ -162,13 +163,14 @@ void tflite_infer(tflite_op *op) {
 
 void tflite_fold(tflite_reader *r) {
     const ir_node *n = &r->g->nodes.at[r->g->nodes.n - 1];
-    bool derived = false, small = true;
+    bool derived = false, small = true, changed = false;
     for (size_t i = 0; i < n->input_count; i++) {
         const uint32_t input = n->inputs[i];
         if (input != IR_NONE && !r->g->tensors.at[input].data) {
             return;
         }
         derived = derived || (input != IR_NONE && input < r->tensor_count && r->derived[input]);
+        changed = changed || (input != IR_NONE && input < r->tensor_count && r->changed[input]);
     }
     for (size_t i = 0; i < n->output_count; i++) {
         const ir_tensor *t = &r->g->tensors.at[n->outputs[i]];
@@ -182,6 +184,7 @@ void tflite_fold(tflite_reader *r) {
     if ((derived || small) && ops_evaluate(r->arena, tflite_definitions(r), r->m, r->g, n, NULL)) {
         for (size_t i = 0; i < n->output_count; i++) {
             r->derived[n->outputs[i]] = true;
+            r->changed[n->outputs[i]] = r->changed[n->outputs[i]] || changed; /* contents, which may say extents */
         }
         r->g->nodes.at[--r->g->nodes.n] = (ir_node){0}; /* what grows there again must be as new */
     }

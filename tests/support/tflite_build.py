@@ -373,7 +373,9 @@ def operator(word, attrs, inputs, outputs):
 VERSION = {'BROADCAST_TO': 2, 'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 3, 'FULLY_CONNECTED': 4, 'SOFTMAX': 2}
 
 
-CUSTOM = {'detection_postprocess': 'TFLite_Detection_PostProcess'}
+CUSTOM = {'detection_postprocess': 'TFLite_Detection_PostProcess', 'signal_window': 'SignalWindow', 'signal_energy': 'SignalEnergy',
+          'signal_filter_bank': 'SignalFilterBank', 'signal_filter_bank_square_root': 'SignalFilterBankSquareRoot',
+          'signal_filter_bank_log': 'SignalFilterBankLog', 'signal_pcan': 'SignalPCAN', 'signal_fft_auto_scale': 'SignalFftAutoScale'}
 
 
 def flexbuffer(attrs):

@@ -490,7 +490,7 @@ def build_model(operators):
     m.subgraphs = [g]
     for name, options, inputs, outputs, *mids in operators:
         code_of(name)
-        for field, value in list(vars(options).items()) if options is not None else ():
+        for field, value in list(vars(options).items()) if options is not None and not isinstance(options, bytes) else ():
             if isinstance(value, Body):
                 options = copy.copy(options)
                 setattr(options, field, body_of(value))

@@ -57,6 +57,7 @@
 #define STATES(first, n) STEP(states, NULL, first, n)
 #define INTERMEDIATES STEP(intermediates, NULL, 0, 0)
 #define COMPLEX(input, output) STEP(complex, NULL, input, output)
+#define KEEPS(output) STEP(keeps, NULL, output, 0)
 #define RAW(name, offset) STEP(raw, name, offset, 0)
 #define ONLY(field, value, what) STEP(only, what, TFLITE_##field, value)
 

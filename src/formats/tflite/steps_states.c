@@ -84,6 +84,38 @@ static void put_states(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_states = {"STATES", make_states, put_states};
 
+/* ---- KEEPS ---- */
+
+static uint32_t *with(tflite_op *op, const uint32_t *list, size_t n, uint32_t last) {
+    uint32_t *longer = BASE_NEWS(op->r->arena, uint32_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        longer[i] = list[i];
+    }
+    longer[n] = last;
+    return longer;
+}
+
+static void make_keeps(tflite_op *op, const tflite_step *step) {
+    ir_model *m = op->r->m;
+    const ir_tensor like = *tflite_op_output(op, (size_t)step->a);
+    const char *name = base_printf(op->r->arena, "%s/state", like.name);
+    uint32_t state = ir_state_add(m, name, like.type, &like.shape);
+    uint32_t tensor = ir_tensor_add(m, op->r->g, name, like.type, &like.shape);
+    m->states.at[state].quant = op->r->g->tensors.at[tensor].quant = like.quant;
+    op->r->g->tensors.at[tensor].state = state;
+    op->inputs = with(op, op->inputs, op->input_count++, tensor);
+    op->node->inputs = with(op, op->inputs, op->input_count - 1, tensor);
+    op->node->input_count = op->input_count;
+    op->node->outputs = with(op, op->node->outputs, op->node->output_count++, tensor);
+}
+
+static void put_keeps(tflite_out *out, const tflite_step *step) {
+    (void)step;
+    tflite_out_cannot(out, "what it keeps between runs has no place in the file");
+}
+
+const tflite_step_kind tflite_step_keeps = {"KEEPS", make_keeps, put_keeps};
+
 /* ---- INTERMEDIATES ---- */
 
 enum { GATES = 4, HIDDEN = 4 };

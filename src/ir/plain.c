@@ -2,7 +2,8 @@
  * from.
  *
  * Takes a verified model. Gives one whose graphs have only tensors that are used, numbered in their order, whose nodes
- * and tensors have no places in a file, and whose graphs are numbered as they stand. Data stay borrowed.
+ * and tensors have no places in a file, and whose graphs are numbered as they stand; attributes stand in the order of their
+ * names. Data stay borrowed.
  */
 #include "ir/ir.h"
 
@@ -22,6 +23,19 @@ static uint32_t *renumber(base_arena *arena, const uint32_t *number, const uint3
         out[i] = list[i] == IR_NONE ? IR_NONE : number[list[i]];
     }
     return out;
+}
+
+/* Attributes have names, no order. Lists are short. */
+static const ir_attr *sorted(base_arena *arena, const ir_attr *attrs, size_t n) {
+    ir_attr *list = BASE_NEWS(arena, ir_attr, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i;
+        for (; at > 0 && strcmp(list[at - 1].name, attrs[i].name) > 0; at--) {
+            list[at] = list[at - 1];
+        }
+        list[at] = attrs[i];
+    }
+    return list;
 }
 
 static void plain_graph(ir_model *m, const ir_graph *from) {
@@ -47,6 +61,7 @@ static void plain_graph(ir_model *m, const ir_graph *from) {
         *n = from->nodes.at[i];
         n->inputs = renumber(m->arena, number, n->inputs, n->input_count);
         n->outputs = renumber(m->arena, number, n->outputs, n->output_count);
+        n->attrs = sorted(m->arena, n->attrs, n->attr_count);
         n->id_count = 0;
         n->source_name = "";
         n->byte = 0;

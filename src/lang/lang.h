@@ -64,6 +64,9 @@ typedef struct lang_call {
 base_status lang_instantiate(base_arena *arena, const lang_library *lib, const lang_call *call, lang_program **out,
                              base_diags *d);
 
+/* What an attribute of the operator is where a call does not give it, in arena; NULL: it has no default. */
+const ir_attr *lang_attr_default(base_arena *arena, const lang_library *lib, const char *op, const char *name);
+
 /* Simplifies by ranges: removes / and % that cannot act, guards and fills that cannot fail, clamps that cannot act,
  * splits nothing. Every value of every output stays the same bits. Gives a new program in the same arena. */
 lang_program *lang_simplify(base_arena *arena, const lang_program *p);

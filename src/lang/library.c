@@ -142,9 +142,9 @@ lang_callee lang_callee_of(lang_library *lib, lang_symbol name) {
 }
 
 bool lang_reserved(const lang_library *lib, lang_symbol name) {
-    static const char *const reserved[] = {"op",    "fn",   "attr", "in",   "when", "let",  "chk",  "rec", "extern",
-                                           "else",  "if",   "sum",  "prod", "max",  "min",  "any",  "all",
-                                           "first", "last", "pick", "inf",  "nan",  "true", "false"};
+    static const char *const reserved[] = {"op",     "fn",    "attr", "in",   "when", "let", "chk",  "rec",
+                                           "extern", "else",  "if",   "sum",  "prod", "max", "min",  "any",
+                                           "all",    "first", "last", "pick", "inf",  "nan", "true", "false"};
     if (lib->types.at[name])
         return true;
     for (size_t k = 0; k < sizeof reserved / sizeof *reserved; k++)
@@ -218,4 +218,43 @@ lang_op_info lang_overload(const lang_library *lib, const char *name, size_t k, 
     info.outputs = outputs;
     info.attrs = attrs;
     return info;
+}
+
+const ir_attr *lang_attr_default(base_arena *arena, const lang_library *lib, const char *op, const char *name) {
+    const lang_op_decl *decl = lang_find_op(lib, op);
+    for (size_t i = 0; decl && i < decl->attrs.n; i++) {
+        const lang_attr_decl *a = &decl->attrs.at[i];
+        if (!a->has_default || strcmp(lang_name(lib, a->name), name) != 0) {
+            continue;
+        }
+        ir_attr *out = BASE_NEW(arena, ir_attr);
+        int64_t *ints = BASE_NEWS(arena, int64_t, a->count + 1u);
+        double *floats = BASE_NEWS(arena, double, a->count + 1u);
+        for (uint32_t k = 0; k < a->count; k++) {
+            ints[k] = a->values[k].i;
+            floats[k] = a->values[k].f;
+        }
+        *out = (ir_attr){.name = name, .n = a->count};
+        if (a->kind == LANG_A_TEXT) {
+            out->kind = IR_TEXT;
+            out->v.text = a->count ? a->values[0].text : "";
+            out->n = strlen(out->v.text);
+        } else if (a->kind == LANG_A_INT) {
+            out->kind = a->pack ? IR_INTS : IR_INT;
+            if (a->pack) {
+                out->v.ints = ints;
+            } else {
+                out->v.i = ints[0];
+            }
+        } else {
+            out->kind = a->pack ? IR_FLOATS : IR_FLOAT;
+            if (a->pack) {
+                out->v.floats = floats;
+            } else {
+                out->v.f = floats[0];
+            }
+        }
+        return a->pack && a->kind == LANG_A_TEXT ? NULL : out;
+    }
+    return NULL;
 }

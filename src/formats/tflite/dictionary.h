@@ -100,6 +100,7 @@ typedef struct tflite_mid {
  * another row can be tried. */
 struct tflite_out {
     base_arena *arena;
+    ops_registry *ops; /* for what an attribute is that the node leaves out */
     const ir_model *m;
     const ir_graph *g;
     const ir_node *node;

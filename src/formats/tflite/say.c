@@ -194,7 +194,7 @@ static int preference(const ir_node *n, const tflite_word *w) {
 /* Tries a row. why: the first reason why none says the node. */
 static bool try_row(tflite_speaker *s, size_t index, const ir_node *n, const tflite_word *w, const char **why) {
     tflite_said *one = &s->nodes[index];
-    *one = (tflite_said){.out = {.arena = s->arena, .m = s->m, .g = s->g, .node = n, .word = w}};
+    *one = (tflite_said){.out = {.arena = s->arena, .ops = s->ops, .m = s->m, .g = s->g, .node = n, .word = w}};
     one->is_said = tflite_say(&one->out);
     if (!one->is_said && !*why) {
         *why = base_printf(s->arena, "as %s: %s", tflite_word_name(w), one->out.why);
@@ -395,8 +395,10 @@ static void say_graph(tflite_speaker *s, const ir_graph *g) {
     s->to->output_count = g->outputs.n;
 }
 
-base_status tflite_say_model(base_arena *arena, const ir_model *m, tflite_file *file, base_diags *d) {
+base_status tflite_say_model(base_arena *arena, const ir_model *m, ops_registry *ops, tflite_file *file,
+                             base_diags *d) {
     tflite_speaker s = {.arena = arena, .m = m, .file = file, .d = d, .status = BASE_OK};
+    s.ops = ops ? ops : ops_registry_new(arena);
     s.buffers = base_map_new(arena);
     s.codes = base_map_new(arena);
     *BASE_PUSH(arena, &file->buffers) = (base_bytes){0};

@@ -15,6 +15,7 @@ typedef struct tflite_said {
 typedef struct tflite_speaker {
     base_arena *arena;
     const ir_model *m;
+    ops_registry *ops;
     const ir_graph *g;
     tflite_file *file;
     tflite_file_graph *to;

@@ -150,6 +150,15 @@ const ir_attr *tflite_out_attr(tflite_out *out, const char *name, ir_attr_kind k
             return a;
         }
     }
+    /* An attribute of another kind is no absent one. */
+    base_diags ignored = {.arena = out->arena};
+    const lang_library *lib = !ir_attr_find(out->node, name) && ops_has(out->ops, out->node->op)
+                                  ? ops_library(out->ops, out->node->op, &ignored)
+                                  : NULL;
+    const ir_attr *a = lib ? lang_attr_default(out->arena, lib, out->node->op, name) : NULL;
+    if (a && a->kind == kind) {
+        return a;
+    }
     tflite_out_cannot(out, "it has no attribute %s", name);
     return NULL;
 }

@@ -48,7 +48,7 @@ bool tflite_op_solve(tflite_op *op, int64_t *list, size_t n);
  * Inputs' numbers are the node's. One that is not there is a tensor without extents, and the row cannot say the node. */
 const ir_tensor *tflite_out_input(tflite_out *out, size_t i);
 const ir_tensor *tflite_out_output(tflite_out *out, size_t i);
-/* The attribute, which with that is said; NULL: the node has none of this kind, and the row cannot say it. */
+/* The attribute, or what its definition says of an absent one, which with that is said; NULL: the node has none of this kind, and the row cannot say it. */
 const ir_attr *tflite_out_attr(tflite_out *out, const char *name, ir_attr_kind kind);
 /* The row cannot say the node. The first reason stays. */
 void tflite_out_cannot(tflite_out *out, const char *format, ...) TFLITE_LIKE_PRINTF(2, 3);

@@ -286,8 +286,7 @@ base_status tflite_write_file(base_arena *arena, const ir_model *m, const tflite
 
 base_status tflite_write(base_arena *arena, const ir_model *m, const formats_options *options, base_text *out,
                          base_diags *d) {
-    (void)options;
     tflite_file file = {0};
-    base_status status = tflite_say_model(arena, m, &file, d);
+    base_status status = tflite_say_model(arena, m, options ? options->ops : NULL, &file, d);
     return status == BASE_OK ? tflite_write_file(arena, m, &file, out, d) : status;
 }

@@ -400,8 +400,8 @@ static void what_cannot_be_said_is_refused(void **state) {
             "as NEG: it has 2 inputs");
     refused(base_printf(t.arena, one_node, "f32", "3", "f32", "3", "leaky_relu (%0) -> (%1) {alpha: float 0.1}"),
             "graph[0]/node[0] leaky_relu", "as LEAKY_RELU: alpha would be 0.1, which no float is");
-    refused(base_printf(t.arena, one_node, "f32", "3", "f32", "3", "concatenation (%0) -> (%1)"), "graph[0]/node[0] concatenation",
-            "as CONCATENATION: it has no attribute axis");
+    refused(base_printf(t.arena, one_node, "f32", "3", "f32", "3", "concatenation (%0) -> (%1)"),
+            "graph[0]/node[0] concatenation", "as CONCATENATION: it has no attribute axis");
     refused(base_printf(t.arena, one_node, "f32", "1,4,4,1", "f32", "1,4,4,1",
                         "max_pool2d (%0) -> (%1) {kernel: ints [2, 2], strides: ints [1, 1], pads: ints [1, 1, 0, 0], "
                         "act: text \"none\"} ids [4] from \"MAX_POOL_2D\""),

@@ -25,10 +25,11 @@ static void fault(const char *op, const case_one *c, const char *what, const bas
 /* What TFLite has not, or Burin does not keep of it. */
 static bool may_be_refused(const char *why) {
     static const char *const parts[] = {
-        "which no float is",                             /* an attribute of more digits */
-        "its state is another tensor among the outputs", /* a state that the caller carries */
-        "TFLite has its computation in a sub-graph",     /* of StableHLO */
-        "TFLite has no first contents for the state",    /* of a recurrent operator */
+        "which no float is",                                   /* an attribute of more digits */
+        "its state is another tensor among the outputs",       /* a state that the caller carries */
+        "TFLite has its computation in a sub-graph",           /* of StableHLO */
+        "what it keeps between runs has no place in the file", /* of custom operators */
+        "TFLite has no first contents for the state",          /* of a recurrent operator */
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (strstr(why, parts[i])) {

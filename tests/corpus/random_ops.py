@@ -55,16 +55,16 @@ class Instance:
     def __init__(self, row, number, seed):
         r = rows.Draw(zlib.crc32(f"{row.name}/{number}/{seed}".encode()))
         self.number = number
-        self.inputs, self.outputs, fields = row.draw(r, row.kind)
+        self.inputs, self.outputs, fields, *mids = row.draw(r, row.kind)
         table = build.option_table(row.options, fields) if row.options else None
         if not row.options and fields:
             raise ValueError(f"{row.name}: fields without an options table")
-        self.operator = (row.operator, table, self.inputs, self.outputs)
+        self.operator = (row.operator, table, self.inputs, self.outputs, *mids)
         self.want, self.fault = None, None
 
     def given(self):
         """Contents of the model's inputs: a tensor that is used twice is one."""
-        return list({id(t): t.data for t in self.inputs if t is not None and not t.constant}.values())
+        return list({id(t): t.data for t in self.inputs if t is not None and not t.constant and not t.state}.values())
 
     def model(self):
         return build.build_model([self.operator])
@@ -106,7 +106,7 @@ def ask(name, instances):
                 if answer.startswith("it d"):
                     break
                 continue
-            x.want = answer
+            x.want = answer[:len(x.outputs) or len(answer)]  # states come last
             for t, v in zip(x.outputs, answer):
                 t.shape = list(v.shape)
         process.join()

@@ -532,7 +532,7 @@ def run_tflm(model, arrays, states=()):
     for k, v in enumerate(arrays):
         it.set_input(v, k)
     it.invoke()
-    return [it.get_output(k) for k in range(len(g.outputs))] + [np.array(it.GetTensor(i, 0)['tensor_data']) for i in tensors]
+    return [it.get_output(k) for k in range(len(g.outputs))] + [np.array(it.GetTensor(i, 0)['tensor_data']) for i in (tensors if states else [])]
 
 
 # LiteRT has one kernel of these, and its reference resolver none

@@ -8,7 +8,7 @@ A row draws one operator with random shapes, types and attributes, in TFLite's o
         return [x], [r.out(kind)], {'approximate': r.flag()}
 
 It gives the inputs (Tensor of tflite_build with data, or None: absent; r.const makes a constant), the outputs (r.out: LiteRT
-says their shapes) and the fields of the options table. Every file of this folder is read; a row is drawn for each of its kinds,
+says their shapes), the fields of the options table, and, where there are any, the intermediates. Every file of this folder is read; a row is drawn for each of its kinds,
 which need not be types. r is a random.Random with more to draw.
 """
 import random

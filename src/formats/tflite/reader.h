@@ -97,12 +97,12 @@ typedef struct tflite_reader {
     bool *changed;   /* its shape is not the recorded one */
     tflite_blocks *blocks;
     ir_quant *real_quant; /* of each f32 tensor for which the file has a scale */
-    bool *derived;     /* its contents were computed here, from shapes */
-    bool *is_variable; /* the file says that it keeps its contents */
-    bool *is_complex;  /* its type is COMPLEX64: pairs of floats in a last extent that the file does not state */
-    uint64_t dense;    /* bytes of sparse tensors that were made dense */
-    bool *is_resource; /* its type is RESOURCE */
-    uint32_t *handle;  /* the variable that it is the handle of; IR_NONE: none */
+    bool *derived;        /* its contents were computed here, from shapes */
+    bool *is_variable;    /* the file says that it keeps its contents */
+    bool *is_complex;     /* its type is COMPLEX64: pairs of floats in a last extent that the file does not state */
+    uint64_t dense;       /* bytes of sparse tensors that were made dense */
+    bool *is_resource;    /* its type is RESOURCE */
+    uint32_t *handle;     /* the variable that it is the handle of; IR_NONE: none */
 } tflite_reader;
 
 #define TFLITE_REMEDY_OPERATOR "burin operators lists those that are"

@@ -416,7 +416,10 @@ static lang_range product(base_type type, lang_range body, lang_range count, boo
     for (int64_t k = 0; !overflow && most_of > 1 && k < count.hi; k++) {
         overflow = __builtin_mul_overflow(reach, most_of, &reach);
     }
-    return fit(type, body.lo >= 0 ? 0 : -reach, reach, overflow, wraps);
+    if (overflow) { /* what the product wrapped to may have no negative */
+        return fit(type, 0, 0, true, wraps);
+    }
+    return fit(type, body.lo >= 0 ? 0 : -reach, reach, false, wraps);
 }
 
 lang_range lang_reduction_interval(lang_reduction r, base_type type, lang_range body, lang_range count, bool identity,

@@ -287,6 +287,10 @@ static void sums_and_extremes(void **state) {
     is(lang_reduce(program, LANG_PROD, BASE_I64, &one, 1, 0, any, 0), INT64_MIN, INT64_MAX);
     is(lang_reduce(program, LANG_PROD, BASE_I64, &k, 1, 0, any, 0), INT64_MIN, INT64_MAX);
     is(lang_reduce(program, LANG_PROD, BASE_I32, &k, 1, 0, rw, 0), -15625, 15625);
+    /* (-128)^9 is -2^63, which has no negative */
+    lang_ref nine = lang_var(program, 4, num(9));
+    is(lang_reduce(program, LANG_PROD, BASE_I64, &nine, 1, 0, lang_apply1(program, LANG_CAST, BASE_I64, rx), 0),
+       INT64_MIN, INT64_MAX);
     /* narrower contents, as the caller knows them */
     lang_ranges_tensor(ranges, x, (lang_range){0, 6, true});
     is(product, -18, 30);

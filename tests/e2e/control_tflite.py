@@ -127,6 +127,13 @@ check("chain", lambda x: [4 * x * x, 2 * x], [[3], [-1]], "--outputs", "b", "--o
 assert len(json.loads(burin("inspect", "chain.tflite", "--outputs", "a", "--json").stdout)["operators"]) == 1
 assert 'no tensor "bb"' in burin("plan", "chain.tflite", "--outputs", "bb", status=2).stderr
 burin("plan", "chain.tflite", "--outputs", "a,", status=2)
+# what the outputs do not need may be unsupported
+write("tail", [("main", [("x", *I[1:]), ("a", *I[1:]), ("b", *I[1:])],
+                [("ADD", [0, 0], [1], None, None), ("CUSTOM", [1], [2], None, "Beyond")], [0], [2])],
+      signatures=[("s", 0, {"in": 0}, {"end": 2})])
+assert '"Beyond"' in burin("compile", "tail.tflite", "-o", "never", status=1).stderr
+check("tail", lambda x: [2 * x], [[4], [-9]], "--outputs", "a")
+assert '"Beyond"' in burin("compile", "tail.tflite", "-o", "never", "--outputs", "b", status=1).stderr
 burin("compile", "chain.tflite", "-o", "chain.ir")
 assert burin("inspect", "chain.ir", "--outputs", "b").stdout.count("ADD") == 1
 

@@ -53,6 +53,22 @@ static bool read_ports(tflite_reader *r, const wire_path *outer, const wire_tabl
     return true;
 }
 
+/* Outputs by their places among those that were asked for; the others have none. */
+static void move_ports(const tflite_reader *r, const wire_vector *list, port_list *ports) {
+    const ir_graph *g = &r->m->graphs.at[0];
+    size_t kept = 0;
+    for (size_t i = 0; i < ports->n; i++) {
+        uint32_t tensor = (uint32_t)wire_fb_i32_at(&r->fb, list, ports->at[i].at), at = 0;
+        while (at < g->outputs.n && g->outputs.at[at] != tensor) {
+            at++;
+        }
+        if (at < g->outputs.n) {
+            ports->at[kept++] = (ir_port){ports->at[i].name, at};
+        }
+    }
+    ports->n = kept;
+}
+
 /* The graph whose inputs and outputs are those of the sub-graph; IR_NONE: it was not read as an entry. */
 static uint32_t graph_of(const tflite_reader *r, int64_t subgraph) {
     for (size_t i = 0; i < r->entries.n; i++) {
@@ -94,6 +110,9 @@ static void read_signature(tflite_reader *r, const wire_path *path, const wire_t
     port_list inputs, outputs;
     if (read_ports(r, path, signature, TFLITE_SignatureDef_inputs, &in, &inputs) &&
         read_ports(r, path, signature, TFLITE_SignatureDef_outputs, &out, &outputs)) {
+        if (r->cut) {
+            move_ports(r, &out, &outputs);
+        }
         ir_signature_add(r->m, key, graph, inputs.at, inputs.n, outputs.at, outputs.n);
     } else if (!wire_fb_failed(&r->fb)) {
         leave_out(r, path, signature, "it names tensors that are no inputs and outputs of its sub-graph");

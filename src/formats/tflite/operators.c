@@ -391,10 +391,57 @@ static void read_word(tflite_reader *r, wire_path *path, const wire_table *table
     }
 }
 
+/* Does it keep something between runs, so that no output needs to want it? */
+static bool keeps(const tflite_reader *r, const uint32_t *tensors, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (tensors[i] != IR_NONE && (r->is_variable[tensors[i]] || r->is_resource[tensors[i]])) {
+            return true;
+        }
+    }
+    return n == 0;
+}
+
+/* Of each operator whether the outputs that were asked for need it: what they do not need may be unsupported. NULL: none was
+ * asked for, or a fault. */
+static bool *needed_operators(tflite_reader *r, const wire_path *outer, const wire_vector *operators) {
+    if (!r->cut || r->call->outer) {
+        return NULL;
+    }
+    bool *needed = BASE_NEWS(r->arena, bool, operators->n + 1),
+         *wanted = BASE_NEWS(r->arena, bool, r->tensor_count + 1);
+    for (size_t i = 0; i < r->g->outputs.n; i++) {
+        wanted[r->g->outputs.at[i]] = true;
+    }
+    for (uint64_t i = operators->n; i-- > 0;) {
+        wire_path path = {.outer = outer, .name = "operator", .index = (int64_t)i};
+        wire_table table = wire_fb_table_at(&r->fb, &path, operators, i);
+        size_t in, out;
+        const uint32_t *inputs = tflite_read_indices(r, &path, &table, TFLITE_Operator_inputs, true, &in);
+        const uint32_t *outputs = tflite_read_indices(r, &path, &table, TFLITE_Operator_outputs, false, &out);
+        if (wire_fb_failed(&r->fb)) {
+            return NULL;
+        }
+        needed[i] = keeps(r, outputs, out) || (in > 0 && keeps(r, inputs, in));
+        for (size_t k = 0; k < out; k++) {
+            needed[i] = needed[i] || wanted[outputs[k]];
+        }
+        for (size_t k = 0; k < in && needed[i]; k++) {
+            if (inputs[k] != IR_NONE) {
+                wanted[inputs[k]] = true;
+            }
+        }
+    }
+    return needed;
+}
+
 void tflite_read_operators(tflite_reader *r, const wire_path *outer, const wire_table *subgraph) {
     wire_vector operators = tflite_list(&r->fb, outer, subgraph, TFLITE_SubGraph_operators);
+    const bool *needed = needed_operators(r, outer, &operators);
     bool failed = false;
-    for (uint64_t i = 0; i < operators.n; i++) {
+    for (uint64_t i = 0; i < operators.n && !wire_fb_failed(&r->fb); i++) {
+        if (needed && !needed[i]) {
+            continue;
+        }
         wire_path path = {.outer = outer, .name = "operator", .index = (int64_t)i};
         wire_table table = wire_fb_table_at(&r->fb, &path, &operators, i);
         if (table.at && !failed) {

@@ -83,6 +83,9 @@ typedef struct tflite_reader {
     bool *initialised;     /* of each sub-graph: CALL_ONCE has done it */
     bool every_signature;  /* of formats_options */
     const char *signature; /* of formats_options */
+    const char *const *outputs;
+    size_t output_count;
+    bool cut; /* the outputs are tensors that formats_options names, and not the file's */
     const formats_constant *constants;
     size_t constant_count;
     BASE_VEC(tflite_group) groups;

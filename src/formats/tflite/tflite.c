@@ -219,6 +219,25 @@ static void read_lists(tflite_reader *r, const wire_path *path, const wire_table
     }
 }
 
+/* The outputs that were asked for, where all are names of tensors; formats_read knows the other names, and says which there
+ * are none of. */
+static void choose_outputs(tflite_reader *r) {
+    uint32_t *outputs = BASE_NEWS(r->arena, uint32_t, r->output_count + 1);
+    for (size_t i = 0; i < r->output_count; i++) {
+        while (outputs[i] < r->tensor_count && strcmp(r->g->tensors.at[outputs[i]].name, r->outputs[i]) != 0) {
+            outputs[i]++;
+        }
+        if (outputs[i] == r->tensor_count) {
+            return;
+        }
+    }
+    r->cut = r->output_count > 0;
+    r->g->outputs.n = r->cut ? 0 : r->g->outputs.n;
+    for (size_t i = 0; i < r->output_count; i++) {
+        *BASE_PUSH(r->arena, &r->g->outputs) = outputs[i];
+    }
+}
+
 /* An entry takes and gives values. */
 static void refuse_resources(tflite_reader *r, const wire_path *path, const wire_table *subgraph) {
     for (size_t i = 0; i < r->g->inputs.n + r->g->outputs.n; i++) {
@@ -241,6 +260,9 @@ static void read_body(tflite_reader *r, const wire_path *path, const wire_table 
         return;
     }
     read_lists(r, path, subgraph);
+    if (!wire_fb_failed(&r->fb) && !call->outer) {
+        choose_outputs(r);
+    }
     if (!wire_fb_failed(&r->fb) && call->outer) {
         set_arguments(r, path, subgraph);
     } else if (!wire_fb_failed(&r->fb)) {
@@ -374,6 +396,8 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
         r.shapes = options->shapes;
         r.ops = options->ops;
         r.signature = options->signature;
+        r.outputs = options->outputs;
+        r.output_count = options->output_count;
         r.constants = options->constants;
         r.constant_count = options->constant_count;
         r.every_signature = options->every_signature && !options->signature && !options->output_count;

@@ -20,7 +20,7 @@ OWN = {"CUSTOM": "by the custom operator's own name: a row of its own, or `--ops
 # operators that the reader itself makes into something else, by the file that does it
 BY_READER = {"IF": "`if`", "WHILE": "`while`", "CALL": "inlined", "STABLEHLO_COMPOSITE": "its decomposition, inlined",
              "CALL_ONCE": "first contents of states", "VAR_HANDLE": "a state", "READ_VARIABLE": "a copy of a state",
-             "ASSIGN_VARIABLE": "a copy into a state", "DENSIFY": "a constant", "SHAPE": "a constant"}
+             "ASSIGN_VARIABLE": "a copy into a state", "DENSIFY": "a constant"}
 
 
 class Operator:

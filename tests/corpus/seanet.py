@@ -1,5 +1,6 @@
 # ctest: name=corpus.seanet, labels=corpus, timeout=900
-"""The 87 recorded one-operator models with int16 activations: the evaluator and the emitted C, bit for bit, with both numerics.
+"""The 87 recorded one-operator models with int16 activations: the evaluator and the emitted C, bit for bit. With
+--numerics litert all, with tflm, the default, all but four, which TFLM itself does not give.
 
   seanet.py [--only PATTERN]
 """
@@ -19,6 +20,8 @@ import support
 
 ROOT = support.shared("corpus/tflite/vectors_seanet16x8")
 COUNT = 87
+# TFLM's LEAKY_RELU has its scales' quotients in double, what is recorded in float: 1 to 3 elements of each are one step apart
+NOT_TFLM = {f"leaky_relu/leaky_relu{k}" for k in (3, 11, 18, 19)}
 
 
 def recorded(model, what):
@@ -76,8 +79,11 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
             for name, fault in zip(names, pool.map(one, names, [numerics] * len(names))):
                 equal += fault is None
-                if fault:
-                    failed = True
+                known = numerics == "tflm" and name in NOT_TFLM
+                failed |= (fault is None) == known  # a difference that is gone must leave the list
+                if fault is None and known:
+                    print(f"{name}: equal with {numerics}, and said not to be")
+                elif fault and not known:
                     print(f"{name}, {numerics}: {fault}")
         print(f"{numerics}: {equal} of {len(names)} models equal")
     sys.exit(failed)

@@ -93,7 +93,8 @@ def quantize(r, kind):
     return [x], [y], {}
 
 
-@row('DEQUANTIZE', 'i8', 'u8', 'i16', 'f16', 'i4', 'i2', 'i8 channels', 'u8 channels', 'i4 channels', options='Dequantize', version=5)
+@row('DEQUANTIZE', 'i8', 'u8', 'i16', 'f16', 'i4', 'i2', options='Dequantize', version=5)
+@row('DEQUANTIZE', 'i8 channels', 'u8 channels', 'i4 channels', options='Dequantize', version=5, tflm=False)  # (TFLM: the first scale for all)
 def dequantize(r, kind):
     kind, channels = kind.split()[0], kind.endswith('channels')
     bits = {'i4': 4, 'i2': 2}.get(kind)

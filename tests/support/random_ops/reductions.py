@@ -31,6 +31,8 @@ def pair(kind):
 def weights(r, kind, shape, channels, axis):
     w = r.tensor(kind, shape, low={'f32': -1.0, 'u8': 0, 'i4': -7, 'i2': -1}.get(kind, -127), high={'i4': 7, 'i2': 1}.get(kind))
     w.constant = True
+    if kind == 'u8':  # (of real inputs, 128 is -128, which LiteRT's vector kernels negate to itself)
+        w.data[w.data == 128] = 129
     if kind in ('i8', 'i4', 'i2'):
         many = channels if r.random() < 0.8 else 1
         w.scale, w.zero, w.axis = [float(np.float32(2.0 ** r.uniform(-9, -4))) for _ in range(many)], [0] * many, axis

@@ -91,6 +91,21 @@ static burin_status road(burin_context *c, const char *text, size_t size) {
     return status;
 }
 
+/* To a TFLite file, which is read again and evaluated. */
+static burin_status written_road(burin_context *c, const char *text, size_t size) {
+    burin_compile_options options = BURIN_COMPILE_OPTIONS_INIT;
+    burin_model *model = NULL;
+    const burin_output *output = NULL;
+    options.target = "tflite";
+    options.check_cases = 1;
+    burin_status status = burin_load_memory(c, "small.ir", text, size, &model);
+    if (status == BURIN_OK) {
+        status = burin_compile(c, model, &options, &output);
+        assert_true(status != BURIN_OK || (output != NULL && output->file_count == 1 && output->checked));
+    }
+    return status;
+}
+
 /* Under AddressSanitizer each piece is an allocation of its own, tens of thousands of them: every 97th there. */
 #if defined(__SANITIZE_ADDRESS__)
 #define STEP 97
@@ -98,12 +113,13 @@ static burin_status road(burin_context *c, const char *text, size_t size) {
 #define STEP 1
 #endif
 
-static void fail_in_turn(const char *text, size_t size) {
+static void fail_in_turn(burin_status (*walk)(burin_context *c, const char *text, size_t size), const char *text,
+                         size_t size) {
     long points = 0;
     for (long allowed = 0;; allowed += STEP) {
         ledger l = {.left = allowed};
         burin_context *c = burin_context_new(counted, &l, 0);
-        burin_status status = c == NULL ? BURIN_NO_MEMORY : road(c, text, size);
+        burin_status status = c == NULL ? BURIN_NO_MEMORY : walk(c, text, size);
         if (c != NULL) {
             assert_true(status == BURIN_OK || burin_diagnostic_count(c) > 0);
         }
@@ -121,12 +137,17 @@ static void fail_in_turn(const char *text, size_t size) {
 
 static void int8_road(void **state) {
     (void)state;
-    fail_in_turn(int8_network, sizeof int8_network - 1);
+    fail_in_turn(road, int8_network, sizeof int8_network - 1);
+}
+
+static void int8_written(void **state) {
+    (void)state;
+    fail_in_turn(written_road, int8_network, sizeof int8_network - 1);
 }
 
 static void float_road(void **state) {
     (void)state;
-    fail_in_turn(float_network, sizeof float_network - 1);
+    fail_in_turn(road, float_network, sizeof float_network - 1);
 }
 
 /* A context that ran out goes on after more is allowed. */
@@ -150,6 +171,7 @@ static void a_context_recovers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(int8_road),
+        cmocka_unit_test(int8_written),
         cmocka_unit_test(float_road),
         cmocka_unit_test(a_context_recovers),
     };

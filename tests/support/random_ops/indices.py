@@ -4,8 +4,6 @@ import numpy as np
 import tflite_build as build
 from rows import row
 
-DATA = {'host': 'extents that data decides are not in C yet'}
-
 
 @row('ONE_HOT', *[f'{t} {u}' for t in ('f32', 'i8', 'u8', 'i32', 'i64', 'bool') for u in ('i32', 'i64')], options='OneHot')
 def one_hot(r, kind):
@@ -95,14 +93,13 @@ def hashtable_lookup(r, kind):
     return [look, r.const('i32', keys), r.tensor(kind, [n] + r.shape(1, 2, 4), quant=False)], [r.out(kind, quant=False), r.out('u8', quant=False)], {}
 
 
-@row('WHERE', 'bool', 'f32', 'i8', 'u8', 'i32', 'u32', 'i64', refused=DATA)
+@row('WHERE', 'bool', 'f32', 'i8', 'u8', 'i32', 'u32', 'i64')
 def where(r, kind):
     x = r.tensor(kind, r.shape(1, 4, 5), *(() if kind == 'bool' else (0, 1)), quant=False)
     return [x], [r.out('i64')], {}
 
 
-@row('UNIQUE', *[f'{t} {u}' for t in ('f32', 'i8', 'u8', 'i16', 'i32', 'i64') for u in ('i32', 'i64')], options='Unique',
-     refused=DATA)
+@row('UNIQUE', *[f'{t} {u}' for t in ('f32', 'i8', 'u8', 'i16', 'i32', 'i64') for u in ('i32', 'i64')], options='Unique')
 def unique(r, kind):
     kind, index = kind.split()
     x = r.tensor(kind, [r.randint(1, 20)], 0, 6, quant=False)
@@ -173,7 +170,7 @@ def stablehlo_scatter(r, kind):
         'updateComputationSubgraphIndex': build.Body(BODIES[function], kind)}
 
 
-@row('SEGMENT_SUM', 'f32', 'i32', refused=DATA)
+@row('SEGMENT_SUM', 'f32', 'i32')
 def segment_sum(r, kind):
     n = r.randint(1, 8)
     s = r.tensor('i32', [n])

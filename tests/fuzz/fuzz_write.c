@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_FOR_EACH = 2000, BYTES_ANYWAY = 4 << 20 };
+enum { BYTES_FOR_EACH = 2000, BYTES_ANYWAY = 1 << 28 }; /* a variable may begin with 16 MiB of zeros */
 
 static base_bytes write_model(base_arena *arena, const ir_model *m) {
     base_text *out = BASE_NEW(arena, base_text);

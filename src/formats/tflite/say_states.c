@@ -11,6 +11,8 @@
 #include <string.h>
 
 enum { RESOURCE = 13 }; /* enum TensorType */
+/* Zeros that a file of a few bytes may ask to be written out. */
+#define MOST_ZEROS ((uint64_t)1 << 24)
 
 /* ---- control ---- */
 
@@ -285,6 +287,15 @@ void tflite_say_first_contents(tflite_speaker *s) {
         ir_tensor t = {.name = st->name, .type = st->type, .shape = st->shape, .quant = st->quant, .data = st->data};
         uint64_t bytes = 0;
         if (!s->shared[i] || tflite_type_code(st->type) < 0 || !ir_tensor_bytes(&t, &bytes)) {
+            continue;
+        }
+        if (!st->data && bytes > MOST_ZEROS) {
+            base_place place = {.file = s->m->file};
+            place.path =
+                base_printf(s->arena, "state[%zu] \"%s\"", i, base_printable(s->arena, st->name, strlen(st->name), 60));
+            s->status =
+                base_error(s->d, &place, "TFLite has variables begin with what the file holds: %llu bytes of zeros",
+                           (unsigned long long)bytes);
             continue;
         }
         t.data = t.data ? t.data : base_alloc(s->arena, (size_t)bytes + 1, 1);

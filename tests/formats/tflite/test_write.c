@@ -415,6 +415,11 @@ static void what_cannot_be_said_is_refused(void **state) {
                     "strided_slice (%0) -> (%1) {begin: ints [0], strides: ints [1], extents: ints [3], shape: ints "
                     "[2, 3]}"),
         "graph[0]/node[0] strided_slice", "its shape is not that of its slice");
+    refused(HEAD
+            "state @0 f32[4194305] \"large\"\n"
+            "graph \"g\" 0 {\n  tensor %0 f32[4194305] \"x\"\n  tensor %1 f32[4194305] \"s\" state @0\n  inputs (%0)\n"
+            "  outputs (%0)\n  node identity (%0) -> (%1)\n}\n",
+            "state[0] \"large\"", "TFLite has variables begin with what the file holds: 16777220 bytes of zeros");
     /* all of them, not the first alone */
     t.d.list.n = t.d.errors = 0;
     static const char two[] =

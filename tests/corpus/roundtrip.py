@@ -42,6 +42,8 @@ ARENA = 64 << 20
 FOLDERS = ["real", "ops", "layers_mlperf", "ctrlflow_multisubgraph", "custom_or_string", "vectors_mlonmcu", "vectors_seanet16x8"]
 ALWAYS = re.compile(r"ctrlflow|lstm|rnn|svdf|speech|stream|variable|kws|wake|state", re.IGNORECASE)
 MANY = re.compile("ctrlflow_multisubgraph")  # where models have several signatures
+# a tensor between two operators is float32 in the file and int8 in fact: TFLM computes with the wrong bytes, LiteRT and what is written do not
+NOT_TFLM = {"ops/litert/add_quantized_int8"}
 # must be read, written and equal
 REQUIRED = ["real/mlperf_tiny/kws_int8", "real/mlperf_tiny/vww96_int8", "real/mlperf_tiny/ic_resnet8_int8",
             "real/mlperf_tiny/ad_toycar_int8_intio", "real/coral/mobilenet_v2_224_uint8", "real/tflm/mobilenet_v2_nchw_int8"]
@@ -167,7 +169,7 @@ def one(name):
             original, *ours = outputs("signatures", [model, *files])
             if not isinstance(original, str) and (got := next((x for x in ours if x != original), None)) is not None:
                 return name, "wrong", f"signatures: {got if isinstance(got, str) else 'others, or other outputs'}"
-        for engine in ("tflm", "litert"):
+        for engine in ("litert",) if name in NOT_TFLM else ("tflm", "litert"):
             original, *ours = outputs(engine, [model, *files])
             if isinstance(original, str):
                 whys.append(f"{engine}: {original}")

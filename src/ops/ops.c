@@ -283,6 +283,25 @@ base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *
     return instantiate(arena, r, m, g, n, NULL, goal, true, out, d);
 }
 
+base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_node *n, const lang_program *p,
+                              base_diags *d) {
+    for (size_t i = 0; i < n->output_count && i < p->outputs.n; i++) {
+        const lang_tensor *t = &p->tensors.at[p->outputs.at[i]];
+        const ir_shape *s = &g->tensors.at[n->outputs[i]].shape;
+        const uint32_t computed = ir_shape_computed(m, s);
+        for (uint32_t k = 0; k < t->rank && k < s->rank; k++) {
+            if (t->extent[k] != 0 && !(computed >> k & 1)) {
+                base_place place = place_of(d->arena, m, g, n);
+                return base_error(d, &place,
+                                  "data decides extent %" PRIu32 " of output %zu, and the graph says that it is "
+                                  "%" PRId64 ": it must be a computed symbol",
+                                  k, i, s->dim[k]);
+            }
+        }
+    }
+    return BASE_OK;
+}
+
 base_status ops_instantiate_at(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
                                const ir_node *n, const ir_shape *shapes, const ops_goal *goal, lang_program **out,
                                base_diags *d) {

@@ -52,6 +52,10 @@ base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model
  * false: it does, or the operator has no definition that fits. */
 bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,
                   const ops_goal *goal);
+/* For a node's program as ops_instantiate gave it: an extent that data decides, and that the graph fixes all the same, is an
+ * error, since a run would have one number here and another there. */
+base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_node *n, const lang_program *p,
+                              base_diags *d);
 /* All operators of the model for which no definition exists, or no overload fits: one diagnostic each, all listed. */
 base_status ops_check(base_arena *arena, ops_registry *r, const ir_model *m, const ops_goal *goal, base_diags *d);
 

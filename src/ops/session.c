@@ -90,6 +90,7 @@ static base_status compile_graph(ops_session *s, ops_registry *r, uint32_t graph
         }
         lang_program *raw = NULL;
         base_status one = ops_instantiate(s->arena, r, s->m, g, n, s->o.goal, &raw, d);
+        one = one == BASE_OK ? ops_check_extents(s->m, g, n, raw, d) : one;
         if (one != BASE_OK) {
             status = one; /* go on: all operators that are refused are listed at once */
             continue;

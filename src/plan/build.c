@@ -316,6 +316,7 @@ base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
     lang_program *raw = NULL;
     uint32_t *counted = NULL;
     base_status status = ops_instantiate(b->arena, b->ops, b->plan->model, b->graph, n, &goal, &raw, b->d);
+    status = status == BASE_OK ? ops_check_extents(b->plan->model, b->graph, n, raw, b->d) : status;
     if (status == BASE_OK) {
         counted = BASE_NEWS(b->arena, uint32_t, raw->outputs.n + 1);
         status = fix_extents(b, n, &raw, counted);

@@ -120,3 +120,18 @@ model("tail", [("mask", "bool", [5], {}), ("places", "i64", [5, 1], {}), ("-1", 
                ("1", "i32", [1], {"data": [1]}), ("last", "i64", [1, 1], {})],
       [("WHERE", [0], [1]), ("STRIDED_SLICE", [1, 2, 3, 4], [5], Table(_1=("i", 1)))], [0], [5])
 assert "operator[1] STRIDED_SLICE" in burin("run", "tail.tflite", "--seed", "1", status=1).stderr
+
+# a text that fixes what data decides would have one number of elements here and another there
+pathlib.Path("fixed.ir").write_text("""burin 1
+model "ir" "fixed"
+graph "main" 0 {
+  tensor %0 i32[4] "x"
+  tensor %1 i64[2,1] "where"
+  inputs (%0)
+  outputs (%1)
+  node where (%0) -> (%1)
+}
+""")
+for words in (["run", "fixed.ir"], ["run", "fixed.ir", "--provider", "host"], ["plan", "fixed.ir"]):
+    done = burin(*words, status=1)
+    assert "data decides extent 0 of output 0, and the graph says that it is 2" in done.stderr, done.stderr

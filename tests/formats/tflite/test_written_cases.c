@@ -71,8 +71,12 @@ static void **evaluate(base_arena *arena, const ir_model *m, const case_one *c, 
 
 static void compare(base_arena *arena, const char *op, const case_one *c, const ir_model *back) {
     base_diags d = {.arena = arena};
-    void **want = evaluate(arena, c->model, c, &d), **got = evaluate(arena, back, c, &d);
+    const void *const *want = (const void *const *)evaluate(arena, c->model, c, &d);
+    void **got = evaluate(arena, back, c, &d);
     const ir_graph *g = &c->model->graphs.at[0], *b = &back->graphs.at[0];
+    if (!want && d.errors == 1 && strstr(d.list.at[0].message, "data decides extent")) {
+        want = c->wanted; /* a case states the extents that it is about, and so is no graph for every input */
+    }
     if (!want || !got || g->outputs.n != b->outputs.n) {
         fault(op, c, "it is read as another graph, which is not evaluated", &d);
         return;

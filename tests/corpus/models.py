@@ -4,7 +4,8 @@
 
   models.py [--only PATTERN]
 
-Fetched there by tools/models/fetch.py DIR; DIR is $BURIN_MODELS, else ~/.cache/burin/models; what is not there is skipped aloud.
+scripts/setup check-all fetches those that models.list names into .cache/models ($BURIN_MODELS: another folder); what is not there is
+skipped aloud.
 The emitted C makes all steps of a case on one instance; the evaluator makes the first. The stateful networks also make 100 steps
 of made inputs as LiteRT's reference resolver does, bit for bit. Run by the oracles' Python; by ctest's Python it starts that one.
 """
@@ -37,9 +38,8 @@ TOOLS = support.shared("tools/models")
 sys.path.insert(0, str(TOOLS))
 import cases  # noqa: E402
 
-FOLDER = pathlib.Path(os.environ.get("BURIN_MODELS", pathlib.Path.home() / ".cache/burin/models"))
-MODELS = ["mww_alexa", "mww_hey_jarvis", "oww_hey_jarvis_if", "oww_okay_nabu", "mp_face_landmark", "mp_hand_landmark_full",
-          "mp_palm_detection_full", "mp_iris_landmark", "mp_hand_recrop", "mp_selfie_landscape", "birdnet_mdata_f16", "basic_pitch_tflite"]
+FOLDER = pathlib.Path(os.environ.get("BURIN_MODELS", support.SOURCE / ".cache/models"))
+MODELS = pathlib.Path(__file__).with_name("models.list").read_text().split()
 STATEFUL = ["mww_alexa", "mww_hey_jarvis"]
 STEPS = 100
 # what may be refused: the operators are not there yet
@@ -190,8 +190,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="")
     options = parser.parse_args()
-    if not FOLDER.exists():
-        support.skip(f"no {FOLDER}: run {TOOLS / 'fetch.py'} {FOLDER}")
+    if not any((FOLDER / f"{ident}.tflite").exists() for ident in MODELS):
+        support.skip(f"no models in {FOLDER}: scripts/setup check-all fetches them")
     counts, failed = {}, False
     for ident in MODELS:
         if re.search(options.only, ident):

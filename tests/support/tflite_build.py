@@ -342,7 +342,7 @@ def operator(word, attrs, inputs, outputs):
         if word == 'concatenation':
             o.axis = attrs['axis']
         if word in ('add', 'sub'):
-            o.potScaleInt16 = False
+            o.potScaleInt16 = bool(attrs.get('pot_scale_int16', 0))
     elif word in FIELDS:
         name, table, fields = FIELDS[word]
         said = {fields[k]: v for k, v in attrs.items() if k in fields}

@@ -58,6 +58,22 @@ static void put_int(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_int = {"INT", make_int, put_int};
 
+/* ---- OF_I16 ---- */
+
+static void make_of_i16(tflite_op *op, const tflite_step *step) {
+    if (tflite_op_input(op, 0)->type == BASE_I16 && op->options.at != 0) {
+        make_int(op, step);
+    }
+}
+
+static void put_of_i16(tflite_out *out, const tflite_step *step) {
+    if (tflite_out_input(out, 0)->type == BASE_I16) {
+        put_int(out, step);
+    }
+}
+
+const tflite_step_kind tflite_step_of_i16 = {"OF_I16", make_of_i16, put_of_i16};
+
 static void make_float(tflite_op *op, const tflite_step *step) {
     float v = tflite_float(&op->r->fb, op->options_path, &op->options, (tflite_field)step->a);
     ir_attr_float(op->r->m, op->node, step->name, (double)v);

@@ -12,6 +12,9 @@ INTEGERS = ('i8', 'u8', 'i16', 'i32', 'i64')
 @row(['DIV'], 'f32', 'i8', 'u8', 'i16', 'i32', options='Div')
 def active(r, kind, name):
     a, b = r.broadcast()
+    powers = name in ('ADD', 'SUB') and kind == 'i16' and r.flag()
+    if powers:  # LiteRT's kernel does not broadcast these
+        b = a
     x, y = r.tensor(kind, a), r.tensor(kind, b)
     if name == 'DIV' and kind in QUANTISED:  # of quotients far below 1 LiteRT's kernel shifts by more than there are bits
         for t, least, most in ((x, 16, 100), (y, 1, 15)):
@@ -22,8 +25,13 @@ def active(r, kind, name):
         y.data[y.data == 0] = 3
     fields = {'fusedActivationFunction': r.choice([0, 1, 3] if kind in ('i32', 'i64', 'u32') else [0, 1, 2, 3]) if kind != 'u32' else 0}
     if name in ('ADD', 'SUB'):
-        fields['potScaleInt16'] = False
-    return [x, y], [r.out(kind)], fields
+        fields['potScaleInt16'] = powers
+    z = r.out(kind)
+    if powers:
+        x.scale, y.scale, z.scale = [2.0 ** -12], [2.0 ** -r.randint(12, 16)], [2.0 ** -12]
+        if r.flag():
+            x.scale, y.scale = y.scale, x.scale
+    return [x, y], [z], fields
 
 
 @row(['MAXIMUM', 'MINIMUM'], 'f32', 'f16', *INTEGERS, options='MaximumMinimum')

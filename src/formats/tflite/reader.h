@@ -99,6 +99,7 @@ typedef struct tflite_reader {
     bool *unsettled; /* what the file records may be a placeholder */
     bool *changed;   /* its shape is not the recorded one */
     tflite_blocks *blocks;
+    uint64_t filled;      /* bytes of first contents that stand in no buffer */
     ir_quant *real_quant; /* of each f32 tensor for which the file has a scale */
     bool *derived;        /* its contents were computed here, from shapes */
     bool *is_variable;    /* the file says that it keeps its contents */

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define MOST_DENSE ((uint64_t)256 << 20) /* bytes of all of a file's */
+#define MOST_DENSE ((uint64_t)64 << 20) /* bytes of all of a file's */
 
 /* A vector of one of the three integer types. */
 typedef struct integers {
@@ -264,7 +264,7 @@ const void *tflite_read_sparse(tflite_reader *r, const wire_path *tensor_path, c
         elements *= (uint64_t)t->shape.dim[i];
     }
     if (!ir_tensor_bytes(t, &bytes) || bytes > MOST_DENSE - r->dense) {
-        tflite_unsupported(r, tensor_path, tensor->at, "sparse tensors of more than 256 MiB when they are dense",
+        tflite_unsupported(r, tensor_path, tensor->at, "sparse tensors of more than 64 MiB when they are dense",
                            "convert the model with dense weights");
         return NULL;
     }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define MOST_FILLED ((uint64_t)1 << 24) /* bytes that the file does not hold */
+
 /* ---- variable tensors ---- */
 
 /* What a variable tensor begins with: its buffer, else zeros; of int8 the zero point, in every byte (both runtimes). */
@@ -14,6 +16,14 @@ static const void *first_contents(tflite_reader *r, const ir_tensor *t) {
     uint64_t bytes = 0;
     if (t->data || t->type != BASE_I8 || t->quant.n != 1 || !t->quant.zero[0] || !ir_tensor_bytes(t, &bytes)) {
         return t->data;
+    }
+    r->filled += bytes;
+    if (r->filled > MOST_FILLED) {
+        const wire_path outer = {.name = "subgraph", .index = r->g->index};
+        wire_path path = {.outer = &outer, .name = "tensor", .index = t->source, .note = t->name, .quoted = true};
+        tflite_unsupported(r, &path, 0, "more than 16 MiB of variable tensors that begin with a zero point",
+                           "give them zero point 0");
+        return NULL;
     }
     int8_t *data = BASE_NEWS(r->arena, int8_t, (size_t)bytes + 1);
     memset(data, (int)t->quant.zero[0], (size_t)bytes);

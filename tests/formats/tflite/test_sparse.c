@@ -210,7 +210,7 @@ static void too_large(void **state) {
         .level_count = 2,
         .levels = {{.format = CSR, .type = 1, .segment_count = 2}, {.format = DENSE, .size = 1 << 20}}};
     describe(9, 1 << 20, 1 << 20, few, sizeof few, &s);
-    refuse("sparse tensors of more than 256 MiB when they are dense");
+    refuse("sparse tensors of more than 64 MiB when they are dense");
 }
 
 int main(void) {

@@ -38,7 +38,6 @@ REFUSED = {
     "ops/litert/quant_svdf_calibrated": "extent 1 is 9, and must be 42",                                          # *
     "ops/litert/quant_svdf_quantized": "extent 1 is 9, and must be 42",                                           # *
     "ops/litert/quant_transpose": "schema version 2",                                                             # *
-    "ops/litert/quant_where": "an extent depends on data",
     "ops/tflm_fuzz/tflm_fuzz_valid_rect": "builtin_options",                                                      # * no FlatBuffer
     "ops/tflm_fuzz/tflm_fuzz_valid_small": "builtin_options",                                                     # * no FlatBuffer
     "real/mlonmcu/catdog2": "scale: [0] is inf",                                                                  # *

@@ -18,15 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-if not os.environ.get("BURIN_ORACLE_PYTHON") and "ai_edge_litert" not in sys.modules:
-    try:
-        import ai_edge_litert  # noqa: F401
-    except ImportError:
-        from support import ORACLE_PYTHON, skip
-        if not ORACLE_PYTHON.exists():
-            skip("no .oracles: run scripts/setup check-all")
-        os.environ["BURIN_ORACLE_PYTHON"] = "1"
-        os.execv(ORACLE_PYTHON, [str(ORACLE_PYTHON), __file__, *sys.argv[1:]])
+import by_oracles  # noqa: F401
 
 import numpy as np
 

@@ -10,19 +10,11 @@ import pathlib
 import re
 import sys
 
-if not os.environ.get('BURIN_ORACLE_PYTHON') and 'ai_edge_litert' not in sys.modules:
-    try:
-        import ai_edge_litert  # noqa: F401
-    except ImportError:
-        from support import ORACLE_PYTHON, skip
-        if not ORACLE_PYTHON.exists():
-            skip('no .oracles: run scripts/setup check-all')
-        os.environ['BURIN_ORACLE_PYTHON'] = '1'
-        os.execv(ORACLE_PYTHON, [str(ORACLE_PYTHON), __file__, *sys.argv[1:]])
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import by_oracles  # noqa: F401
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'support'))
 import tflite_build as build
 
 TOKEN = re.compile(r'//[^\n]*|"[^"]*"|[=?\[\],]|[^\s=?\[\],"]+')

@@ -26,21 +26,13 @@ import sys
 import tempfile
 import zlib
 
-if not os.environ.get("BURIN_ORACLE_PYTHON") and "ai_edge_litert" not in sys.modules:
-    try:
-        import ai_edge_litert  # noqa: F401
-    except ImportError:
-        from support import ORACLE_PYTHON, skip
-        if not ORACLE_PYTHON.exists():
-            skip("no .oracles: run scripts/setup check-all")
-        os.environ["BURIN_ORACLE_PYTHON"] = "1"
-        os.execv(ORACLE_PYTHON, [str(ORACLE_PYTHON), __file__, *sys.argv[1:]])
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import by_oracles  # noqa: F401
 
 import numpy as np
 
-SUPPORT = pathlib.Path(__file__).parent.parent / "support"
-sys.path.insert(0, str(SUPPORT))
-sys.path.insert(0, str(SUPPORT / "random_ops"))
+ROWS = pathlib.Path(__file__).parent.parent / "support/random_ops"
+sys.path.insert(0, str(ROWS))
 import rows
 import tflite_build as build
 
@@ -279,7 +271,7 @@ def one(row, against, options, providers):
 
 
 def load():
-    for path in sorted((SUPPORT / "random_ops").glob("*.py")):
+    for path in sorted(ROWS.glob("*.py")):
         if path.stem != "rows":
             spec = importlib.util.spec_from_file_location(f"random_ops_{path.stem}", path)
             spec.loader.exec_module(importlib.util.module_from_spec(spec))

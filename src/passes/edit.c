@@ -57,6 +57,16 @@ void passes_edit_end(passes_edit *e) {
     base_arena_free(e->scratch);
 }
 
+void passes_each_node(passes_context *c, ir_model *m, void (*visit)(passes_edit *e, size_t node)) {
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        passes_edit e = passes_edit_begin(c, m, &m->graphs.at[i]);
+        for (size_t k = 0; k < e.g->nodes.n; k++) {
+            visit(&e, k);
+        }
+        passes_edit_end(&e);
+    }
+}
+
 ir_node *passes_producer(const passes_edit *e, const ir_node *n, size_t k) {
     uint32_t t = k < n->input_count ? passes_now(e, n->inputs[k]) : IR_NONE;
     uint32_t p = t != IR_NONE && t < e->tensors ? e->producer[t] : IR_NONE;

@@ -121,15 +121,13 @@ static void join_transposes(passes_edit *e, size_t i) {
     skip(e, n, before);
 }
 
+static void join_and_move(passes_edit *e, size_t i) {
+    join_transposes(e, i);
+    move(e, i);
+}
+
 base_status passes_moves(passes_context *c, ir_model *m, base_diags *d) {
     (void)d;
-    for (size_t i = 0; i < m->graphs.n; i++) {
-        passes_edit e = passes_edit_begin(c, m, &m->graphs.at[i]);
-        for (size_t k = 0; k < e.g->nodes.n; k++) {
-            join_transposes(&e, k);
-            move(&e, k);
-        }
-        passes_edit_end(&e);
-    }
+    passes_each_node(c, m, join_and_move);
     return BASE_OK;
 }

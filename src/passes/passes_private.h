@@ -35,6 +35,8 @@ typedef struct passes_edit {
 passes_edit passes_edit_begin(passes_context *c, ir_model *m, ir_graph *g);
 /* Every node reads what stands for its inputs, and the nodes that are gone are dropped. */
 void passes_edit_end(passes_edit *e);
+/* One edit of each graph, in which visit sees every node in order. */
+void passes_each_node(passes_context *c, ir_model *m, void (*visit)(passes_edit *e, size_t node));
 /* Tensor t, or what stands for it. */
 uint32_t passes_now(const passes_edit *e, uint32_t t);
 /* The node, not gone, that makes input number k of the node; NULL: none. */

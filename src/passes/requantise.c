@@ -110,12 +110,6 @@ static void convert(passes_edit *e, size_t i) {
 
 base_status passes_requantise(passes_context *c, ir_model *m, base_diags *d) {
     (void)d;
-    for (size_t i = 0; i < m->graphs.n; i++) {
-        passes_edit e = passes_edit_begin(c, m, &m->graphs.at[i]);
-        for (size_t k = 0; k < e.g->nodes.n; k++) {
-            convert(&e, k);
-        }
-        passes_edit_end(&e);
-    }
+    passes_each_node(c, m, convert);
     return BASE_OK;
 }

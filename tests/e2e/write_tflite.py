@@ -90,3 +90,12 @@ for level in "012":
     assert "MUL " in looked and "RELU_0_TO_1" not in looked, looked
 # for C the factors go into the weights, which rounds them otherwise: no other values, but within the bound
 assert "not checked" not in burin("compile", "scaled.ir", "-o", "scaled_c").stdout
+
+# ---- constants that operators make of nearly nothing: doubled, and doubled again, until it is left to the run ----
+sizes = [1 << k for k in range(10, 25)]
+tensors = [f'  tensor %0 f32[{sizes[0]}] "x" = hex "{"00" * 4 * sizes[0]}"\n'] + [f'  tensor %{k} f32[{n}] "t{k}"\n' for k, n in enumerate(sizes) if k]
+nodes = [f'  node concatenation (%{k}, %{k}) -> (%{k + 1}) {{axis: int 0, act: text "none"}}\n' for k in range(len(sizes) - 1)]
+pathlib.Path("doubled.ir").write_text('burin 1\nmodel "a" "b"\ngraph "g" 0 {\n' + "".join(tensors) + f"  inputs ()\n  outputs (%{len(sizes) - 1})\n"
+                                      + "".join(nodes) + "}\n")
+burin("compile", "doubled.ir", "-o", "doubled.tflite", "--no-check", "--quiet")
+assert 1 << 20 < os.path.getsize("doubled.tflite") < 1 << 26, os.path.getsize("doubled.tflite")

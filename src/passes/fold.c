@@ -6,9 +6,9 @@
  */
 #include "passes/passes_private.h"
 
-#define SMALL_OUTPUT 4096u                 /* bytes: tried even when an input is not known (shape, rank) */
-#define MADE_AT_LEAST ((uint64_t)1 << 26)  /* bytes of all folded tensors together: so many may be made of nothing, */
-#define MADE_FOR_EACH 8u                   /* and so many for each byte of the constants */
+#define SMALL_OUTPUT 4096u                /* bytes: tried even when an input is not known (shape, rank) */
+#define MADE_AT_LEAST ((uint64_t)1 << 26) /* bytes of all folded tensors together: so many may be made of nothing, */
+#define MADE_FOR_EACH 8u                  /* and so many for each byte of the constants */
 
 static uint64_t most_made(const ir_model *m) {
     uint64_t sum = 0;

@@ -25,6 +25,7 @@ GIVEN = {
     "ops/litert/simple_squeeze": [("--shape", "1x1x3")],
     "ops/litert/java_tile_with_bool_input": [("--constant", "multiplier=", struct.pack("<3i", 2, 1, 2))],
     "ops/litert/simple_tile_op__f9c267fc": [("--constant", "1=", struct.pack("<4i", 1, 1, 1, 2))],
+    "real/litert/torchaudio_conformer": [("--check-cases", "1")],  # 4 take minutes
     "ops/litert/dynamic_shapes": [("--constant", "z=", struct.pack("<f", 4))],
     "vectors_mlonmcu/model_with_add2/model_with_add2": [
         ("--ops", "", b"op Add2\nattr T:int = 0\nin A:f32[I..] B:f32[I..]\n-> Y:f32\nY[o..<I..] = A[o..] + B[o..]\n")],

@@ -39,6 +39,7 @@ import tflite_build as build
 COUNT = 20
 TRIES = 3  # as many draws as wanted instances, at most: LiteRT refuses some
 TIMEOUT = 120
+PATIENCE = 20  # seconds for a runtime's answer about a model of one small operator
 
 
 class Instance:
@@ -75,7 +76,7 @@ def runtime(name, jobs, pipe):
 
 
 def ask(name, instances):
-    """Fills want and the outputs' shapes, or fault."""
+    """Fills want and the outputs' shapes, or fault. After one that does not end the others are not asked: most would not either."""
     jobs = [(x.model(), x.given()) for x in instances]
     context, at = multiprocessing.get_context("forkserver"), 0
     while at < len(jobs):
@@ -85,7 +86,7 @@ def ask(name, instances):
         theirs.close()
         while at < len(jobs):
             try:
-                if not ours.poll(TIMEOUT):
+                if not ours.poll(PATIENCE):
                     process.kill()
                     answer = "it does not end"
                 else:
@@ -95,6 +96,10 @@ def ask(name, instances):
             x, at = instances[at], at + 1
             if isinstance(answer, str):
                 x.fault = answer
+                if answer.startswith("it does not"):
+                    for x in instances[at:]:
+                        x.fault = answer
+                    at = len(jobs)
                 if answer.startswith("it d"):
                     break
                 continue
@@ -230,6 +235,8 @@ def one(row, against, options, providers):
                 ask("tflm", drawn)
             good += [x for x in drawn if x.want is not None]
             result.theirs += [x.fault for x in drawn if x.want is None]
+            if not good and (against == "tflm" or "it does not end" in result.theirs):
+                break  # it has no such operator, or of another type; or the next would not end either
         if not good:
             return result
         for provider in providers:

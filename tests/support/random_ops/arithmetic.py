@@ -6,6 +6,23 @@ from rows import QUANTISED, row
 INTEGERS = ('i8', 'u8', 'i16', 'i32', 'i64')
 
 
+def divisible(x, y, z):
+    """No divisor is 0, and of no quotient the kernels shift by 32 bits or more: the dividend has at least as many bits below its sign as
+    the divisor, less the exponent of the scales and 1."""
+    y.data = np.where(y.data == y.zero[0], y.data + (1 if y.zero[0] < np.iinfo(y.data.dtype).max else -1), y.data).astype(y.data.dtype)
+    exponent = int(np.frexp(x.scale[0] / (y.scale[0] * z.scale[0]))[1])
+    a, b = (np.broadcast_to(np.arange(t.data.size).reshape(t.shape), np.broadcast_shapes(x.shape, y.shape)).flat for t in (x, y))
+    info = np.iinfo(x.data.dtype)
+    far, one = (info.min, info.max)[x.zero[0] < (info.min + info.max) / 2], y.zero[0] + (1 if y.zero[0] < info.max else -1)
+    pairs = list(zip(a, b))
+    for t, value in ((x, far), (y, one)):
+        for i, j in pairs:
+            up, down = int(x.data.flat[i]) - x.zero[0], int(y.data.flat[j]) - y.zero[0]
+            up = -up if down < 0 else up
+            if max(up, ~up).bit_length() < abs(down).bit_length() - 1 - exponent:
+                t.data.flat[i if t is x else j] = value
+
+
 @row(['ADD'], 'f32', 'f16', *INTEGERS, options='Add')
 @row(['SUB'], 'f32', *INTEGERS, options='Sub')
 @row(['MUL'], 'f32', 'f16', *INTEGERS, 'u32', options='Mul')
@@ -16,17 +33,14 @@ def active(r, kind, name):
     if powers:  # LiteRT's kernel does not broadcast these
         b = a
     x, y = r.tensor(kind, a), r.tensor(kind, b)
-    if name == 'DIV' and kind in QUANTISED:  # of quotients far below 1 LiteRT's kernel shifts by more than there are bits
-        for t, least, most in ((x, 16, 100), (y, 1, 15)):
-            zero, top = t.zero[0], np.iinfo(t.data.dtype).max
-            up = -1 if zero + most > top or (r.flag() and zero - most > np.iinfo(t.data.dtype).min) else 1
-            t.data = np.array([zero + up * r.randint(least, most) for _ in t.data.flat], t.data.dtype).reshape(t.shape)
+    z = r.out(kind)
+    if name == 'DIV' and kind in QUANTISED:
+        divisible(x, y, z)
     elif name == 'DIV':
         y.data[y.data == 0] = 3
     fields = {'fusedActivationFunction': r.choice([0, 1, 3] if kind in ('i32', 'i64', 'u32') else [0, 1, 2, 3]) if kind != 'u32' else 0}
     if name in ('ADD', 'SUB'):
         fields['potScaleInt16'] = powers
-    z = r.out(kind)
     if powers:
         x.scale, y.scale, z.scale = [2.0 ** -12], [2.0 ** -r.randint(12, 16)], [2.0 ** -12]
         if r.flag():

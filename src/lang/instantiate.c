@@ -256,8 +256,43 @@ static bool bind_dims(lang_inst *in, const lang_input_decl *decl, const lang_act
     return true;
 }
 
+/* Type and shape of an input that the call leaves open, by what is bound already; NULL: reported. */
+static const lang_argument *said_by_definition(lang_inst *in, const lang_input_decl *decl, const lang_actual *a,
+                                               const lang_argument *open) {
+    lang_argument *arg = BASE_NEW(in->arena, lang_argument);
+    *arg = *open;
+    arg->shape = (ir_shape){0};
+    if (!decl->type) {
+        lang_i_fail(in, decl->pos, "nothing says the type of %s", a->label);
+        return NULL;
+    }
+    arg->type = lang_i_type(in, decl->pos, decl->type);
+    for (uint32_t k = 0; k < decl->dim_count && arg->type != BASE_NONE; k++) {
+        const lang_dim_decl *d = &decl->dims[k];
+        const lang_binding *b = d->name ? lang_i_find(in, d->name, d->pack) : NULL;
+        if (d->name && !b) {
+            lang_i_fail(in, d->pos, "nothing says the extent %s of %s", lang_name(in->lib, d->name), a->label);
+            return NULL;
+        }
+        const lang_val value = d->name ? (lang_val){0} : lang_x(in, d->e, -1);
+        for (uint32_t j = 0; j < (b ? b->n : 1); j++) {
+            int64_t n;
+            if (arg->shape.rank == IR_MAX_RANK) {
+                lang_i_fail(in, d->pos, "%s has too many extents", a->label);
+                return NULL;
+            }
+            if (!lang_v_static_int(in, d->pos, b ? b->vals[j] : value, "an extent", &n))
+                return NULL;
+            arg->shape.dim[arg->shape.rank++] = n;
+        }
+    }
+    return arg->type != BASE_NONE ? arg : NULL;
+}
+
 static bool bind_one(lang_inst *in, const lang_input_decl *decl, lang_actual *a, const lang_argument *arg,
                      uint32_t member) {
+    if (arg->open && !(arg = said_by_definition(in, decl, a, arg)))
+        return false;
     a->arg = arg;
     a->present = true;
     a->tensor = a->scales = a->zeros = IR_NONE;

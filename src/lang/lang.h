@@ -42,6 +42,8 @@ typedef struct lang_argument {
     ir_quant quant;
     const void *data; /* contents where known at compile time; NULL */
     bool shape_known; /* outputs: the shape is what the file says and must be what the definition gives */
+    bool open; /* inputs: type and shape are not given, but those that the definition says by what stands before; they
+                         are to be read off the program's input */
 } lang_argument;
 
 typedef struct lang_call {

@@ -201,10 +201,13 @@ static lang_argument argument(const ir_model *m, const ir_graph *g, uint32_t ten
 }
 
 static lang_argument *arguments(base_arena *arena, const ir_model *m, const ir_graph *g, const uint32_t *tensors,
-                                size_t n, bool are_outputs) {
-    lang_argument *list = BASE_NEWS(arena, lang_argument, n + 1);
+                                size_t n, size_t open, bool are_outputs) {
+    lang_argument *list = BASE_NEWS(arena, lang_argument, n + open + 1);
     for (size_t i = 0; i < n; i++) {
         list[i] = argument(m, g, tensors[i], are_outputs);
+    }
+    for (size_t i = n; i < n + open; i++) {
+        list[i] = (lang_argument){.present = true, .open = true};
     }
     return list;
 }
@@ -237,8 +240,8 @@ static base_status check_limits(base_arena *arena, const lang_program *p, const 
 }
 
 static base_status instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
-                               const ir_node *n, const ir_shape *shapes, const ops_goal *goal, bool outputs_known,
-                               lang_program **out, base_diags *d) {
+                               const ir_node *n, const ir_shape *shapes, size_t open, const ops_goal *goal,
+                               bool outputs_known, lang_program **out, base_diags *d) {
     base_place place = place_of(arena, m, g, n);
     if (ir_is_fused(n)) {
         base_status linked = ops_link_fused(arena, r, m, g, n, goal, out, d);
@@ -255,13 +258,13 @@ static base_status instantiate(base_arena *arena, ops_registry *r, const ir_mode
         return BASE_INTERNAL;
     }
     lang_call call = {.op = own_name(n->op) != NULL ? own_name(n->op) : n->op,
-                      .input_count = n->input_count,
+                      .input_count = n->input_count + open,
                       .output_count = n->output_count,
                       .attrs = n->attrs,
                       .attr_count = n->attr_count,
                       .place = &place};
-    lang_argument *outputs = arguments(arena, m, g, n->outputs, n->output_count, true),
-                  *inputs = arguments(arena, m, g, n->inputs, n->input_count, false);
+    lang_argument *outputs = arguments(arena, m, g, n->outputs, n->output_count, 0, true),
+                  *inputs = arguments(arena, m, g, n->inputs, n->input_count, open, false);
     for (size_t i = 0; i < n->output_count; i++) {
         outputs[i].shape_known = outputs_known;
     }
@@ -280,7 +283,7 @@ static base_status instantiate(base_arena *arena, ops_registry *r, const ir_mode
 
 base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
                             const ops_goal *goal, lang_program **out, base_diags *d) {
-    return instantiate(arena, r, m, g, n, NULL, goal, true, out, d);
+    return instantiate(arena, r, m, g, n, NULL, 0, goal, true, out, d);
 }
 
 base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_node *n, const lang_program *p,
@@ -305,7 +308,21 @@ base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_nod
 base_status ops_instantiate_at(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
                                const ir_node *n, const ir_shape *shapes, const ops_goal *goal, lang_program **out,
                                base_diags *d) {
-    return instantiate(arena, r, m, g, n, shapes, goal, false, out, d);
+    return instantiate(arena, r, m, g, n, shapes, 0, goal, false, out, d);
+}
+
+base_status ops_more_inputs(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
+                            const ops_goal *goal, size_t count, base_type *types, ir_shape *shapes, base_diags *d) {
+    base_arena *scratch = base_arena_new(base_arena_memory(arena));
+    lang_program *p;
+    base_status status = instantiate(scratch, r, m, g, n, NULL, count, goal, false, &p, d);
+    for (size_t i = 0; status == BASE_OK && i < count; i++) {
+        const lang_tensor *t = &p->tensors.at[p->inputs.at[n->input_count + i]];
+        types[i] = (base_type)t->type;
+        shapes[i] = ir_shape_of(t->rank, t->dim);
+    }
+    base_arena_free(scratch);
+    return status;
 }
 
 base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,

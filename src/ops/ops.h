@@ -48,6 +48,10 @@ base_status ops_link_fused(base_arena *arena, ops_registry *r, const ir_model *m
 base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
                               const ir_node *n, const ops_goal *goal, ir_shape *shapes, uint32_t *dynamic,
                               base_diags *d);
+/* Types and shapes, by the definition, of `count` inputs that stand behind those the node has: states that a file's operator does
+ * not list. The definition must say them by what stands before. */
+base_status ops_more_inputs(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
+                            const ops_goal *goal, size_t count, base_type *types, ir_shape *shapes, base_diags *d);
 /* Computes what the node gives if that depends on nothing that a run reads: its outputs then have contents, in arena.
  * false: it does, or the operator has no definition that fits. */
 bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,

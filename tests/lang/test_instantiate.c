@@ -577,6 +577,43 @@ static void test_arguments_are_checked(void **state) {
     }
 }
 
+/* An input that the call leaves open has the type and the extents that the definition says by what stands before it. */
+static void test_open_inputs(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *words; /* NULL: i16[2,3,5] */
+    } cases[] = {
+        {"op f in X:T[A..,N] S:T[A..,(N + 1)] Y[] = S[0,0,0]", NULL},
+        {"op f in X:T[A..,N] S[A..] Y[] = 1", "nothing says the type of S"},
+        {"op f in X:T[A..,N] S:U[A..] Y[] = 1", "U"},
+        {"op f in X:T[A..,N] S:T[M] Y[] = 1", "nothing says the extent M of S"},
+        {"op f in X:T[A..,N] S:T[(1 - N)] Y[] = 1", "negative extent"},
+        {"op f in X:T[A..,N] S:T[A..,A..,A..,A..,A..] Y[] = 1", "S has too many extents"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        definition f;
+        definition_begin(&f);
+        definition_parse(&f, cases[k].text);
+        const lang_argument inputs[] = {
+            {.present = true, .type = BASE_I16, .shape = ir_shape_of(3, (const int64_t[]){2, 3, 4})},
+            {.present = true, .open = true}};
+        const lang_call call = {.op = "f", .inputs = inputs, .input_count = 2};
+        base_status status = lang_instantiate(f.arena, f.lib, &call, &f.program, &f.diags);
+        if (cases[k].words) {
+            assert_int_equal(status, BASE_REFUSED);
+            assert_non_null(strstr(definition_report(&f), cases[k].words));
+        } else {
+            assert_int_equal(status, BASE_OK);
+            const lang_tensor *s = &f.program->tensors.at[f.program->inputs.at[1]];
+            assert_int_equal(s->type, BASE_I16);
+            assert_int_equal(s->rank, 3);
+            assert_int_equal(s->dim[0], 2);
+            assert_int_equal(s->dim[2], 5);
+        }
+        definition_end(&f);
+    }
+}
+
 static void test_chain_of_fns_in_an_error(void **state) {
     (void)state;
     definition f;
@@ -682,6 +719,7 @@ int main(void) {
         cmocka_unit_test(test_place_of_the_call),
         cmocka_unit_test(test_chain_of_fns_in_an_error),
         cmocka_unit_test(test_arguments_are_checked),
+        cmocka_unit_test(test_open_inputs),
         cmocka_unit_test(test_sharing),
         cmocka_unit_test(test_limits),
     };

@@ -59,6 +59,7 @@
 #define INTERMEDIATES STEP(intermediates, NULL, 0, 0)
 #define COMPLEX(input, output) STEP(complex, NULL, input, output)
 #define KEEPS(output) STEP(keeps, NULL, output, 0)
+#define HOLDS(count) STEP(holds, NULL, count, 0)
 #define RAW(name, offset) STEP(raw, name, offset, 0)
 #define ONLY(field, value, what) STEP(only, what, TFLITE_##field, value)
 
@@ -140,7 +141,7 @@ const tflite_word *tflite_custom_word_of(base_arena *arena, const ir_node *n) {
 
 static void check_counts(tflite_out *out) {
     const tflite_word *w = out->word;
-    size_t inputs = out->node->input_count + out->made.n - out->last_said,
+    size_t inputs = out->node->input_count + out->made.n - out->last_said - out->kept,
            outputs = out->node->output_count - out->states;
     if (inputs < w->needed || (w->most != TFLITE_ANY && inputs > w->most)) {
         tflite_out_cannot(out, "it has %zu inputs", out->node->input_count);

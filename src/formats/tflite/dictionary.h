@@ -117,6 +117,7 @@ struct tflite_out {
     /* The tensor that is complex in the file, pairs of floats here: its number + 1; 0: none. */
     uint32_t complex;
     size_t states;   /* so many of the node's last outputs are states, which TFLite's operator does not list */
+    size_t kept;     /* so many of the node's last inputs are states, which TFLite's operator does not list */
     const char *why; /* the row cannot say the node: the reason; NULL: so far it can */
 };
 

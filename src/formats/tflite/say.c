@@ -151,7 +151,7 @@ static void say_intermediates(tflite_speaker *s, const tflite_out *out, tflite_f
 
 static void say_operator(tflite_speaker *s, const tflite_out *out) {
     const ir_node *n = out->node;
-    tflite_file_op op = {.input_count = n->input_count - out->last_said + out->made.n,
+    tflite_file_op op = {.input_count = n->input_count - out->last_said - out->kept + out->made.n,
                          .output_count = n->output_count - out->states};
     int32_t *inputs = BASE_NEWS(s->arena, int32_t, op.input_count + 1);
     int32_t *outputs = BASE_NEWS(s->arena, int32_t, op.output_count + 1);
@@ -308,7 +308,7 @@ static bool *used_tensors(const tflite_speaker *s) {
             mark(s, used, n->inputs, 1);
             mark(s, used, n->outputs, 1);
         } else if (s->nodes[i].is_said) {
-            mark(s, used, out->node->inputs, out->node->input_count);
+            mark(s, used, out->node->inputs, out->node->input_count - out->kept);
             mark(s, used, out->node->outputs, out->node->output_count - out->states);
         }
     }

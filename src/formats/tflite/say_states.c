@@ -1,7 +1,7 @@
 /* say_states.c - states and control in TFLite's words: variable tensors, variables behind handles, IF and WHILE.
  *
  * Takes the model that say.c turns into tables. A state that a recurrent operator lists among its inputs is a variable
- * tensor. Every other one is a variable: each sub-graph that touches it makes a handle of the same name, reads it where a
+ * tensor; one that a custom operator keeps in itself stands nowhere. Every other one is a variable: each sub-graph that touches it makes a handle of the same name, reads it where a
  * node reads, assigns it where a node writes, and a sub-graph that the entry calls once gives it its first contents.
  */
 #include "formats/tflite/say.h"
@@ -50,10 +50,10 @@ const tflite_step_kind tflite_step_graph = {"GRAPH", NULL, put_graph};
 
 /* ---- how each state is said ---- */
 
-/* What a runtime puts into a variable tensor at first: zeros; of int8 its zero point (both runtimes). */
-static bool begins_so(const ir_state *st) {
+/* What a runtime begins with: zeros; in a variable tensor of int8 its zero point (both runtimes). */
+static bool begins_so(const ir_state *st, bool is_variable) {
     uint64_t bytes = 0;
-    uint8_t zero = st->type == BASE_I8 && st->quant.n == 1 ? (uint8_t)st->quant.zero[0] : 0;
+    uint8_t zero = is_variable && st->type == BASE_I8 && st->quant.n == 1 ? (uint8_t)st->quant.zero[0] : 0;
     if (!st->data) {
         return !zero;
     }
@@ -66,23 +66,39 @@ static bool begins_so(const ir_state *st) {
     return sane;
 }
 
-/* Does TFLite's operator of that word list states among its inputs? */
-static bool lists_states(const char *word) {
+/* How TFLite's operator of that word has states: among its inputs, or in itself. */
+typedef enum holding { HAS_NONE, IS_LISTED, IS_KEPT } holding;
+
+static holding holding_of(const char *word) {
     const tflite_word *w;
     for (size_t i = 0; (w = tflite_word_at(i)); i++) {
         for (size_t k = 0; !strcmp(w->word, word) && k < TFLITE_MOST_STEPS && w->steps[k].kind; k++) {
-            if (w->steps[k].kind == &tflite_step_states) {
-                return true;
+            const tflite_step_kind *kind = w->steps[k].kind;
+            if (kind == &tflite_step_states) {
+                return IS_LISTED;
+            }
+            if (kind == &tflite_step_keeps || kind == &tflite_step_holds) {
+                return IS_KEPT;
             }
         }
     }
-    return false;
+    return HAS_NONE;
 }
 
 typedef struct usage {
     size_t tensors; /* that stand for the state */
-    bool is_listed; /* by a recurrent operator */
+    size_t nodes;   /* that touch it */
+    holding how;
 } usage;
+
+static bool reads(const ir_graph *g, const ir_node *n, uint32_t output) {
+    for (size_t k = 0; k < n->input_count; k++) {
+        if (n->inputs[k] != IR_NONE && g->tensors.at[n->inputs[k]].state == g->tensors.at[output].state) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static void count_usage(const tflite_speaker *s, const ir_graph *g, usage *u) {
     for (size_t i = 0; i < g->tensors.n; i++) {
@@ -92,11 +108,18 @@ static void count_usage(const tflite_speaker *s, const ir_graph *g, usage *u) {
     }
     for (size_t i = 0; i < g->nodes.n && s->m->states.n; i++) {
         const ir_node *n = &g->nodes.at[i];
-        bool lists = lists_states(n->op);
-        for (size_t k = 0; lists && k < n->output_count; k++) {
+        const holding how = holding_of(n->op);
+        for (size_t k = 0; k < n->input_count; k++) {
+            uint32_t state = n->inputs[k] == IR_NONE ? IR_NONE : g->tensors.at[n->inputs[k]].state;
+            if (state != IR_NONE) {
+                u[state].nodes++;
+            }
+        }
+        for (size_t k = 0; k < n->output_count; k++) {
             uint32_t state = g->tensors.at[n->outputs[k]].state;
             if (state != IR_NONE) {
-                u[state].is_listed = true;
+                u[state].nodes += !reads(g, n, n->outputs[k]);
+                u[state].how = how != HAS_NONE ? how : u[state].how;
             }
         }
     }
@@ -132,15 +155,15 @@ void tflite_say_states(tflite_speaker *s) {
             base_printf(s->arena, "state[%zu] \"%s\"", i, base_printable(s->arena, st->name, strlen(st->name), 60));
         if (tflite_type_code(st->type) < 0) {
             s->status = base_error(s->d, &place, "TFLite has no tensors of type %s", base_type_name(st->type));
-        } else if (!u[i].is_listed) {
+        } else if (u[i].how == HAS_NONE) {
             s->shared[i] = shared_name(s, names, i);
+        } else if (u[i].how == IS_KEPT && u[i].nodes > 1) {
+            s->status = base_error(s->d, &place, "what TFLite's operator keeps in itself no other can read or write");
         } else if (u[i].tensors > 1) {
-            s->status = base_error(s->d, &place,
-                                   "TFLite has one tensor for the state of a recurrent operator; %zu stand for it",
+            s->status = base_error(s->d, &place, "TFLite has one tensor for the state of an operator; %zu stand for it",
                                    u[i].tensors);
-        } else if (!begins_so(st)) {
-            s->status = base_error(s->d, &place,
-                                   "TFLite has no first contents for the state of a recurrent operator but zeros");
+        } else if (!begins_so(st, u[i].how == IS_LISTED)) {
+            s->status = base_error(s->d, &place, "TFLite has no first contents for the state of an operator but zeros");
         }
     }
 }

@@ -17,7 +17,7 @@ extern const tflite_step_kind tflite_step_out_shape, tflite_step_out_extents, tf
     tflite_step_even, tflite_step_counted, tflite_step_times, tflite_step_inputs, tflite_step_outputs,
     tflite_step_type_out, tflite_step_type_in;
 extern const tflite_step_kind tflite_step_blocks;
-extern const tflite_step_kind tflite_step_complex, tflite_step_raw, tflite_step_keeps, tflite_step_states,
+extern const tflite_step_kind tflite_step_complex, tflite_step_raw, tflite_step_keeps, tflite_step_holds, tflite_step_states,
     tflite_step_intermediates, tflite_step_graph;
 extern const tflite_step_kind tflite_step_pair, tflite_step_triple, tflite_step_pads, tflite_step_transposed;
 extern const tflite_step_kind tflite_step_slice, tflite_step_window_in;

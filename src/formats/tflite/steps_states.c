@@ -84,7 +84,7 @@ static void put_states(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_states = {"STATES", make_states, put_states};
 
-/* ---- KEEPS ---- */
+/* ---- KEEPS, HOLDS ---- */
 
 static uint32_t *with(tflite_op *op, const uint32_t *list, size_t n, uint32_t last) {
     uint32_t *longer = BASE_NEWS(op->r->arena, uint32_t, n + 1);
@@ -95,13 +95,12 @@ static uint32_t *with(tflite_op *op, const uint32_t *list, size_t n, uint32_t la
     return longer;
 }
 
-static void make_keeps(tflite_op *op, const tflite_step *step) {
+/* A state that TFLite's operator does not list: the node's next input and output. */
+static void keep(tflite_op *op, const char *name, base_type type, const ir_shape *shape, const ir_quant *quant) {
     ir_model *m = op->r->m;
-    const ir_tensor like = *tflite_op_output(op, (size_t)step->a);
-    const char *name = base_printf(op->r->arena, "%s/state", like.name);
-    uint32_t state = ir_state_add(m, name, like.type, &like.shape);
-    uint32_t tensor = ir_tensor_add(m, op->r->g, name, like.type, &like.shape);
-    m->states.at[state].quant = op->r->g->tensors.at[tensor].quant = like.quant;
+    uint32_t state = ir_state_add(m, name, type, shape);
+    uint32_t tensor = ir_tensor_add(m, op->r->g, name, type, shape);
+    m->states.at[state].quant = op->r->g->tensors.at[tensor].quant = *quant;
     op->r->g->tensors.at[tensor].state = state;
     op->inputs = with(op, op->inputs, op->input_count++, tensor);
     op->node->inputs = with(op, op->inputs, op->input_count - 1, tensor);
@@ -109,12 +108,53 @@ static void make_keeps(tflite_op *op, const tflite_step *step) {
     op->node->outputs = with(op, op->node->outputs, op->node->output_count++, tensor);
 }
 
+static void make_keeps(tflite_op *op, const tflite_step *step) {
+    const ir_tensor like = *tflite_op_output(op, (size_t)step->a);
+    keep(op, base_printf(op->r->arena, "%s/state", like.name), like.type, &like.shape, &like.quant);
+}
+
+static void make_holds(tflite_op *op, const tflite_step *step) {
+    enum { MOST = 4 };
+    base_type types[MOST];
+    ir_shape shapes[MOST];
+    const char *first = tflite_op_output(op, 0)->name;
+    const size_t count = (size_t)step->a < MOST ? (size_t)step->a : MOST;
+    if (ops_more_inputs(op->r->arena, tflite_definitions(op->r), op->r->m, op->r->g, op->node, NULL, count, types,
+                        shapes, op->r->d) != BASE_OK) {
+        op->r->fb.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        keep(op, base_printf(op->r->arena, i ? "%s/state %zu" : "%s/state", first, i), types[i], &shapes[i],
+             &(ir_quant){0});
+    }
+}
+
+/* The last `count` inputs are states, and the last outputs the same. That nothing else knows them, and what they begin with, is the
+ * model's matter: tflite_say_states. */
+static void put_kept(tflite_out *out, size_t count) {
+    const ir_node *n = out->node;
+    for (size_t i = 1; i <= count && !out->why; i++) {
+        const uint32_t tensor = i <= n->input_count ? n->inputs[n->input_count - i] : IR_NONE;
+        if (tensor == IR_NONE || out->g->tensors.at[tensor].state == IR_NONE || i > n->output_count ||
+            n->outputs[n->output_count - i] != tensor) {
+            tflite_out_cannot(out, "what it keeps between runs is no state of its own");
+        }
+    }
+    out->states = out->kept = count;
+}
+
 static void put_keeps(tflite_out *out, const tflite_step *step) {
     (void)step;
-    tflite_out_cannot(out, "what it keeps between runs has no place in the file");
+    put_kept(out, 1);
+}
+
+static void put_holds(tflite_out *out, const tflite_step *step) {
+    put_kept(out, (size_t)step->a);
 }
 
 const tflite_step_kind tflite_step_keeps = {"KEEPS", make_keeps, put_keeps};
+const tflite_step_kind tflite_step_holds = {"HOLDS", make_holds, put_holds};
 
 /* ---- INTERMEDIATES ---- */
 

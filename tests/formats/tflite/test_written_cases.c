@@ -28,7 +28,7 @@ static bool may_be_refused(const char *why) {
         "which no float is",                                   /* an attribute of more digits */
         "its state is another tensor among the outputs",       /* a state that the caller carries */
         "TFLite has its computation in a sub-graph",           /* of StableHLO */
-        "what it keeps between runs has no place in the file", /* of custom operators */
+        "what it keeps between runs is no state of its own",   /* a state that the caller carries */
         "TFLite has no first contents for the state",          /* of a recurrent operator */
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {

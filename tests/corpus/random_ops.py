@@ -49,7 +49,8 @@ class Instance:
         r = rows.Draw(zlib.crc32(f"{row.name}/{number}/{seed}".encode()))
         self.number = number
         self.inputs, self.outputs, fields, *mids = row.draw(r, row.kind)
-        table = build.option_table(row.options, fields) if row.options else None
+        self.runs = row.runs
+        table = build.flexbuffer(fields) if row.options == "custom" else build.option_table(row.options, fields) if row.options else None
         if not row.options and fields:
             raise ValueError(f"{row.name}: fields without an options table")
         self.operator = (row.operator, table, self.inputs, self.outputs, *mids)
@@ -68,16 +69,16 @@ def runtime(name, jobs, pipe):
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     run = {"litert": build.run_litert, "tflm": build.run_tflm}[name]
-    for model, arrays in jobs:
+    for model, arrays, runs in jobs:
         try:
-            pipe.send([np.asarray(v) for v in run(model, arrays)])
+            pipe.send([np.asarray(v) for v in run(model, arrays, **({"runs": runs} if runs > 1 else {}))])
         except Exception as e:  # every kind of refusal
             pipe.send(" ".join(str(e).split())[:160] or type(e).__name__)
 
 
 def ask(name, instances):
     """Fills want and the outputs' shapes, or fault. After one that does not end the others are not asked: most would not either."""
-    jobs = [(x.model(), x.given()) for x in instances]
+    jobs = [(x.model(), x.given(), x.runs) for x in instances]
     context, at = multiprocessing.get_context("forkserver"), 0
     while at < len(jobs):
         ours, theirs = context.Pipe(False)
@@ -105,7 +106,9 @@ def ask(name, instances):
                 continue
             x.want = answer[:len(x.outputs) or len(answer)]  # states come last
             for t, v in zip(x.outputs, answer):
-                t.shape = list(v.shape)
+                t.shape = list(v.shape[1:] if x.runs > 1 else v.shape)
+                if getattr(t, "unfilled", None) is not None:
+                    v[t.unfilled.reshape(v.shape)] = 0
         process.join()
 
 
@@ -151,6 +154,8 @@ def burin(instances, work, provider, numerics):
     for k, v in enumerate(v for x in instances for v in x.given()):
         (work / f"input_{k}.bin").write_bytes(v.tobytes())
         arguments += ["--input", work / f"input_{k}.bin"]
+    if instances[0].runs > 1:
+        arguments += ["--repeat", str(instances[0].runs)]
     done = subprocess.run([os.environ["BURIN"], "run", model, "--numerics", numerics, "--provider", provider, "--output-dir", work / "out",
                            "--output-format", "raw", "--quiet", "--force", *arguments], capture_output=True, text=True, timeout=10 * TIMEOUT)
     if done.returncode:
@@ -159,10 +164,10 @@ def burin(instances, work, provider, numerics):
 
 
 class Whole:
-    """A model of several operators, for ask_litert."""
+    """A model of several operators, for ask."""
 
-    def __init__(self, data, arrays):
-        self.data, self.arrays, self.outputs, self.want, self.fault = data, arrays, [], None, None
+    def __init__(self, data, arrays, outputs, runs):
+        self.data, self.arrays, self.outputs, self.runs, self.want, self.fault = data, arrays, outputs, runs, None, None
 
     def given(self):
         return self.arrays
@@ -172,7 +177,7 @@ class Whole:
 
 
 def written(instances, work, provider, numerics):
-    """LiteRT computes the same from what Burin writes -> as burin's. What its resolver has no version of proves nothing."""
+    """The runtime computes the same from what Burin writes -> as burin's. What LiteRT's resolver has no version of proves nothing."""
     work.mkdir(parents=True, exist_ok=True)
     model = work / "model.tflite"
     model.write_bytes(build.build_model([x.operator for x in instances]))
@@ -183,10 +188,11 @@ def written(instances, work, provider, numerics):
     data = (work / "written.tflite").read_bytes()
     if not build.schema.ModelT.InitFromPackedBuf(data, 0).subgraphs[0].operators:
         return None, 0, []  # all was known when the file was read
-    whole = Whole(data, [v for x in instances for v in x.given()])
-    ask("litert", [whole])
+    runs = instances[0].runs
+    whole = Whole(data, [v for x in instances for v in x.given()], [t for x in instances for t in x.outputs] if runs > 1 else [], runs)
+    ask(numerics, [whole])
     if whole.want is None:
-        return (None, 0, []) if "find op for builtin" in whole.fault else (f"LiteRT says of what was written: {whole.fault}", 2, [])
+        return (None, 0, []) if "find op for builtin" in whole.fault else (f"{numerics} says of what was written: {whole.fault}", 2, [])
     faults, at = [], 0
     for x in instances:
         found = [differs(whole.want[at + k].tobytes(), want) for k, want in enumerate(x.want)]
@@ -227,8 +233,11 @@ def one(row, against, options, providers):
             wanted = options.count - len(good)
             drawn = [Instance(row, number + k, options.seed) for k in range(wanted)]
             number += wanted
-            ask("litert", drawn)
-            if against == "tflm":  # which needs the shapes that LiteRT says
+            if row.litert:
+                ask("litert", drawn)
+            else:
+                ask(against, drawn)
+            if against == "tflm" and row.litert:  # which needs the shapes that LiteRT says
                 drawn = [x for x in drawn if x.want is not None]
                 for x in drawn:
                     x.want = None
@@ -302,7 +311,8 @@ def main():
     failed, equal, refused, theirs = 0, 0, 0, 0
     providers = [["reference", "host", "written"] if options.all or zlib.crc32(row.name.encode()) % 16 == options.seed % 16 else ["reference"] for row in chosen]
     names = [options.against] if options.against else ["litert", "tflm"]
-    jobs = [(row, name, options, p if name == "litert" else p[:2]) for name in names for row, p in zip(chosen, providers) if name != "tflm" or row.tflm]
+    jobs = [(row, name, options, p if name == "litert" or not row.litert else p[:2])
+            for name in names for row, p in zip(chosen, providers) if (row.litert if name == "litert" else row.tflm)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         for x in pool.map(one, *zip(*jobs)):
             equal, refused, theirs = equal + x.equal, refused + len(x.refused), theirs + len(x.theirs)
@@ -312,9 +322,9 @@ def main():
                 print(f"refused  {x.row.name}: {len(x.refused)}, #{x.refused[0][0].number}: {x.refused[0][1][:300]}", flush=True)
             for known in x.known:
                 print(f"known    {x.row.name}, {known}", flush=True)
-            few = x.equal + len(x.refused) + len(x.faults) < options.count and x.against == "litert"
+            few = x.equal + len(x.refused) + len(x.faults) < options.count and x.against == ("litert" if x.row.litert else "tflm")
             if few:
-                print(f"few      {x.row.name}: LiteRT runs {x.equal + len(x.refused) + len(x.faults)}; else: {x.theirs[-1]}", flush=True)
+                print(f"few      {x.row.name}: {x.against} runs {x.equal + len(x.refused) + len(x.faults)}; else: {x.theirs[-1]}", flush=True)
             failed += bool(few or x.faults or x.refused)
     print(f"{len(chosen)} rows: {equal} models equal, {refused} refused by Burin, {theirs} draws refused by LiteRT; {failed} rows failed")
     return 1 if failed or not equal else 0

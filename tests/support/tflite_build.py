@@ -313,7 +313,7 @@ def operator(word, attrs, inputs, outputs):
         o, name = new('Rfft2d'), 'RFFT2D'
         inputs = inputs + [constant_list(attrs['fft_length'])]
     elif word in CUSTOM:
-        return CUSTOM[word], flexbuffer(attrs), inputs
+        return CUSTOM[word], flexbuffer(attrs), [t for t in inputs if not t.state]  # which it keeps in itself
     elif word == 'svdf':
         o, name = new('SVDF'), 'SVDF'
         o.rank, o.asymmetricQuantizeInputs = attrs['rank'], bool(attrs.get('asymmetric_quantize_inputs', 0))
@@ -375,7 +375,9 @@ VERSION = {'BROADCAST_TO': 2, 'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 3, 'FULLY_CONNE
 
 CUSTOM = {'detection_postprocess': 'TFLite_Detection_PostProcess', 'signal_window': 'SignalWindow', 'signal_energy': 'SignalEnergy',
           'signal_filter_bank': 'SignalFilterBank', 'signal_filter_bank_square_root': 'SignalFilterBankSquareRoot',
-          'signal_filter_bank_log': 'SignalFilterBankLog', 'signal_pcan': 'SignalPCAN', 'signal_fft_auto_scale': 'SignalFftAutoScale'}
+          'signal_filter_bank_log': 'SignalFilterBankLog', 'signal_pcan': 'SignalPCAN', 'signal_fft_auto_scale': 'SignalFftAutoScale',
+          'signal_filter_bank_spectral_subtraction': 'SignalFilterBankSpectralSubtraction', 'signal_delay': 'SignalDelay',
+          'signal_framer': 'SignalFramer', 'signal_overlap_add': 'SignalOverlapAdd', 'signal_stacker': 'SignalStacker'}
 
 
 def flexbuffer(attrs):
@@ -419,12 +421,12 @@ def complex_data(data):
 def build(word, attrs, inputs, outputs):
     """The bytes of a model of one operator, in Burin's words. inputs: Tensor or None (absent). The last outputs are the states'
     new contents: the operator of the file has only those before."""
+    states = sum(t is not None and t.state for t in inputs)
     name, options, inputs = operator(word, attrs, inputs, outputs)
     if word in ('real', 'imag', 'complex_abs'):
         inputs = [complex_of(inputs[0])]
     if word == 'rfft2d':
         outputs = [complex_of(outputs[0])]
-    states = sum(t is not None and t.state for t in inputs)
     return build_model([(name, options, inputs, outputs[:len(outputs) - states], intermediates(word, attrs, inputs))])
 
 
@@ -518,8 +520,9 @@ def states_of(model):
     return g, [int(i) for i in g.operators[0].inputs if i >= 0 and g.tensors[i].isVariable]
 
 
-def run_tflm(model, arrays, states=()):
-    """The outputs, then the states' new contents. TFLM's states begin with zeros, of int8 with the zero point."""
+def run_tflm(model, arrays, states=(), runs=1):
+    """The outputs, then the states' new contents. TFLM's states begin with zeros, of int8 with the zero point. Several runs: arrays
+    and outputs have that extent in front, and there are no states that the model lists."""
     import tflite_micro
     g, tensors = states_of(model)
     for i, v in zip(tensors, states):
@@ -529,6 +532,14 @@ def run_tflm(model, arrays, states=()):
     config = tflite_micro.runtime.InterpreterConfig
     keep = config.kPreserveAllTensors if states else config.kAllocationRecording
     it = tflite_micro.runtime.Interpreter.from_bytes(model, arena_size=16 << 20, intrepreter_config=keep)
+    if runs > 1:
+        each = []
+        for i in range(runs):
+            for k, v in enumerate(arrays):
+                it.set_input(v[i], k)
+            it.invoke()
+            each.append([np.array(it.get_output(k)) for k in range(len(g.outputs))])
+        return [np.stack(v) for v in zip(*each)]
     for k, v in enumerate(arrays):
         it.set_input(v, k)
     it.invoke()

@@ -351,9 +351,41 @@ static void states_of_recurrent_operators_are_variable_tensors(void **state) {
     assert_int_equal(back->graphs.at[0].nodes.n, 2);
     refused(
         base_printf(t.arena, recurrent, " = hex \"0000803f0000000000000000000000000000000000000000\"", 0, 0, "", ""),
-        "state[0] \"s\"", "TFLite has no first contents for the state of a recurrent operator but zeros");
+        "state[0] \"s\"", "TFLite has no first contents for the state of an operator but zeros");
     refused(base_printf(t.arena, recurrent, "", 0, 0, "  tensor %6 f32[1,6] \"again\" state @0\n", ""),
-            "state[0] \"s\"", "TFLite has one tensor for the state of a recurrent operator; 2 stand for it");
+            "state[0] \"s\"", "TFLite has one tensor for the state of an operator; 2 stand for it");
+}
+
+static const char delayed[] =
+    HEAD "state @0 i16[3] \"y/state\"%s\n"
+         "graph \"main\" 0 {\n  tensor %%0 i16[2] \"x\"\n  tensor %%1 i16[2] \"y\"\n  tensor %%2 i16[3] \"y/state\" "
+         "state @0\n"
+         "%s  inputs (%%0)\n  outputs (%%1)\n  node signal_delay (%%0, %%2) -> (%%1, %%2) {delay_length: int 3}\n%s}\n";
+
+/* A state that a custom operator keeps in itself stands nowhere in the file, and is made again when it is read. */
+static void states_of_custom_operators_stand_nowhere(void **state) {
+    (void)state;
+    write_model(parse(base_printf(t.arena, delayed, "", "", "")));
+    wire_table g = element(&t.model, TFLITE_Model_subgraphs, 0), op = element(&g, TFLITE_SubGraph_operators, 0);
+    assert_int_equal(count(&g, TFLITE_SubGraph_tensors), 2);
+    assert_int_equal(count(&op, TFLITE_Operator_inputs), 1);
+    assert_int_equal(count(&op, TFLITE_Operator_outputs), 1);
+    ir_model *back = read_again();
+    const ir_node *n = &back->graphs.at[0].nodes.at[0];
+    assert_int_equal(back->states.n, 1);
+    assert_string_equal(back->states.at[0].name, "y/state");
+    assert_int_equal(back->states.at[0].type, BASE_I16);
+    assert_int_equal(back->states.at[0].shape.dim[0], 3); /* as the definition says */
+    assert_int_equal(n->input_count, 2);
+    assert_int_equal(n->outputs[1], n->inputs[1]);
+    refused(base_printf(t.arena, delayed, " = hex \"010000000000\"", "", ""), "state[0] \"y/state\"",
+            "TFLite has no first contents for the state of an operator but zeros");
+    refused(base_printf(t.arena, delayed, "", "  tensor %3 i16[3] \"z\"\n", "  node identity (%2) -> (%3)\n"),
+            "state[0] \"y/state\"", "what TFLite's operator keeps in itself no other can read or write");
+    refused(HEAD "graph \"main\" 0 {\n  tensor %0 i16[2] \"x\"\n  tensor %1 i16[2] \"y\"\n  tensor %2 i16[3] \"s\"\n"
+                 "  tensor %3 i16[3] \"t\"\n  inputs (%0, %2)\n  outputs (%1, %3)\n"
+                 "  node signal_delay (%0, %2) -> (%1, %3) {delay_length: int 3}\n}\n",
+            "graph[0]/node[0] signal_delay", "what it keeps between runs is no state of its own");
 }
 
 static void every_signature_is_read_where_it_is_wanted(void **state) {
@@ -438,6 +470,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(variables_and_branches_are_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(any_node_may_touch_a_state, set_up, tear_down),
         cmocka_unit_test_setup_teardown(states_of_recurrent_operators_are_variable_tensors, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(states_of_custom_operators_stand_nowhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_signature_is_read_where_it_is_wanted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_said_is_refused, set_up, tear_down),
     };

@@ -10,6 +10,9 @@ A row draws one operator with random shapes, types and attributes, in TFLite's o
 It gives the inputs (Tensor of tflite_build with data, or None: absent; r.const makes a constant), the outputs (r.out: LiteRT
 says their shapes), the fields of the options table, and, where there are any, the intermediates. Every file of this folder is read; a row is drawn for each of its kinds,
 which need not be types. r is a random.Random with more to draw.
+
+A custom operator of TFLM (options='custom', litert=False): the fields are the entries of its options, the outputs have their shapes. With runs
+above 1 the data of inputs have that extent in front, and a mask `unfilled` of an output says what TFLM leaves as it was, and Burin makes 0.
 """
 import random
 
@@ -22,24 +25,25 @@ QUANTISED = ('i8', 'u8', 'i16')
 
 
 class Row:
-    def __init__(self, operator, kind, draw, options, refused, version, tflm):
+    def __init__(self, operator, kind, draw, options, refused, version, tflm, litert, runs):
         self.operator, self.kind, self.draw, self.options, self.refused = operator, kind, draw, options, refused or {}
-        self.version, self.tflm = version, tflm
+        self.version, self.tflm, self.litert, self.runs = version, tflm, litert, runs
 
     @property
     def name(self):
         return f'{self.operator} {self.kind}'
 
 
-def row(operator, *kinds, options=None, refused=None, version=None, tflm=True):
+def row(operator, *kinds, options=None, refused=None, version=None, tflm=True, litert=True, runs=1):
     """refused: {provider: why Burin refuses there what LiteRT computes}, the providers being reference (the evaluator), host (emitted C) and
     written (the file that Burin writes); nothing else may be refused. operator: a builtin's name, or several
-    in a list: draw is called as draw(r, kind, name). tflm: False where TFLM computes what has no meaning."""
+    in a list: draw is called as draw(r, kind, name). tflm: False where TFLM computes what has no meaning.
+    litert: False where LiteRT has no such operator. runs: so many, one after the other."""
     def add(draw):
         for name in operator if isinstance(operator, (list, tuple)) else [operator]:
             for kind in kinds:
                 one = draw if isinstance(operator, str) else lambda r, kind, name=name: draw(r, kind, name)
-                ROWS.append(Row(name, kind, one, options, refused, version, tflm))
+                ROWS.append(Row(name, kind, one, options, refused, version, tflm, litert, runs))
         return draw
     return add
 

@@ -7,6 +7,7 @@
 #define BURIN_FORMATS_H
 
 #include "ops/ops.h"
+#include "wire/wire.h"
 
 /* What the caller says of the inputs' extents, as texts of the command's form. */
 typedef struct formats_shapes {
@@ -86,6 +87,15 @@ void formats_drop_constants(ir_model *m, const formats_constant *constants, size
  * to none that a shape or dim names. BASE_USAGE: a name, number or form that does not fit. */
 base_status formats_set_shapes(base_arena *arena, ir_graph *g, const formats_shapes *s, uint32_t *open, bool *changed,
                                base_diags *d);
+
+/* ---- what a model holds that is valid and not supported: collected, and refused whole at the end ---- */
+typedef struct formats_notes formats_notes;
+formats_notes *formats_notes_new(base_arena *arena, const char *file); /* file: borrowed, for messages */
+/* One place of one kind. what and remedy are borrowed: "operator FOO", "burin operators lists those that are". */
+void formats_note(formats_notes *n, const wire_path *path, uint64_t byte, const char *what, const char *remedy);
+size_t formats_notes_count(const formats_notes *n);
+/* One error for each kind, with its first place and a list of all. BASE_OK: nothing was noted. */
+base_status formats_notes_report(const formats_notes *n, base_diags *d);
 
 /* Says that the model has no such signature, and which it has. */
 void formats_no_signature(base_arena *arena, const char *file, const char *wanted, const char *const *names, size_t n,

@@ -326,8 +326,8 @@ base_status ops_more_inputs(base_arena *arena, ops_registry *r, const ir_model *
 }
 
 base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
-                              const ir_node *n, const ops_goal *goal, ir_shape *shapes, uint32_t *dynamic,
-                              base_diags *d) {
+                              const ir_node *n, const ops_goal *goal, ir_shape *shapes, base_type *types,
+                              uint32_t *dynamic, base_diags *d) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     lang_program *p;
     base_status status = ops_instantiate_at(scratch, r, m, g, n, NULL, goal, &p, d);
@@ -341,6 +341,9 @@ base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model
             break;
         }
         shapes[i] = ir_shape_of(t->rank, t->dim);
+        if (types != NULL) {
+            types[i] = t->type;
+        }
         for (uint32_t k = 0; k < t->rank; k++) {
             dynamic[i] |= (uint32_t)(t->extent[k] != 0) << k;
         }

@@ -44,10 +44,11 @@ base_status ops_instantiate_at(base_arena *arena, ops_registry *r, const ir_mode
 base_status ops_link_fused(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *outer,
                            const ir_node *n, const ops_goal *goal, lang_program **out, base_diags *d);
 /* The shapes that the definition gives the node's outputs, whatever the graph says of them: one for each. An extent that
- * data decides is its bound, and has its bit set in dynamic[i]. */
+ * data decides is its bound, and has its bit set in dynamic[i]. types: theirs too (NULL: not wanted); in the graph an
+ * output's type may be BASE_NONE, where its definition gives it. */
 base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
-                              const ir_node *n, const ops_goal *goal, ir_shape *shapes, uint32_t *dynamic,
-                              base_diags *d);
+                              const ir_node *n, const ops_goal *goal, ir_shape *shapes, base_type *types,
+                              uint32_t *dynamic, base_diags *d);
 /* Types and shapes, by the definition, of `count` inputs that stand behind those the node has: states that a file's operator does
  * not list. The definition must say them by what stands before. */
 base_status ops_more_inputs(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,

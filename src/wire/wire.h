@@ -9,5 +9,6 @@
 #include "wire/flatbuild.h"
 #include "wire/flexbuffers.h"
 #include "wire/flexbuild.h"
+#include "wire/protobuf.h"
 
 #endif

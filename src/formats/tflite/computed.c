@@ -69,7 +69,7 @@ static bool same_attributes(const ir_node *a, const ir_node *b) {
 static bool ask(tflite_op *op, uint32_t symbol, int64_t extent, ir_shape *shapes) {
     tflite_reader *r = op->r;
     base_diags *d = r->d, *fb_d = r->fb.d, ignored = {.arena = r->arena};
-    const size_t notes = r->notes;
+    const size_t notes = formats_notes_count(r->notes);
     const int64_t bound = r->m->symbols.at[symbol - 1].bound;
     uint32_t *dynamic = BASE_NEWS(r->arena, uint32_t, op->output_count + 1);
     tflite_op other = *op;
@@ -77,8 +77,10 @@ static bool ask(tflite_op *op, uint32_t symbol, int64_t extent, ir_shape *shapes
     r->d = r->fb.d = &ignored;
     set_extent(op, symbol, extent);
     tflite_make_attributes(&other, IR_NONE);
-    bool fine = !r->fb.failed && r->notes == notes && same_attributes(&r->g->nodes.at[r->g->nodes.n - 2], other.node) &&
-                ops_output_shapes(r->arena, r->ops, r->m, r->g, other.node, NULL, shapes, dynamic, &ignored) == BASE_OK;
+    bool fine =
+        !r->fb.failed && formats_notes_count(r->notes) == notes &&
+        same_attributes(&r->g->nodes.at[r->g->nodes.n - 2], other.node) &&
+        ops_output_shapes(r->arena, r->ops, r->m, r->g, other.node, NULL, shapes, NULL, dynamic, &ignored) == BASE_OK;
     set_extent(op, symbol, bound);
     r->g->nodes.at[--r->g->nodes.n] = (ir_node){0};
     op->node = &r->g->nodes.at[r->g->nodes.n - 1];

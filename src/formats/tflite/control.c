@@ -150,13 +150,13 @@ static void read_if(tflite_op *op) {
     }
     const tflite_argument *arguments = arguments_of(op, 1, &count);
     tflite_call branches[2] = {{.conditional = true}, {.conditional = true}};
-    const size_t notes = r->notes;
+    const size_t notes = formats_notes_count(r->notes);
     for (size_t k = 0; k < 2; k++) {
         if (!arguments || !call(op, &branches[k], graphs[k], arguments, count) || !check_outputs(op, &branches[k])) {
             return;
         }
     }
-    for (size_t i = 0; i < op->output_count && r->notes == notes; i++) {
+    for (size_t i = 0; i < op->output_count && formats_notes_count(r->notes) == notes; i++) {
         const ir_shape *then = &branches[0].outputs[i].shape, *otherwise = &branches[1].outputs[i].shape;
         if (branches[0].output_variable[i] != branches[1].output_variable[i]) {
             tflite_unsupported(r, op->path, op->table.at, "IF that chooses between variables", "let it choose values");
@@ -169,7 +169,7 @@ static void read_if(tflite_op *op) {
             return;
         }
     }
-    if (r->notes == notes) {
+    if (formats_notes_count(r->notes) == notes) {
         ir_node *n = add_node(op, "if", op->inputs[0], arguments, count, NULL);
         ir_attr_graph(r->m, n, "then", branches[0].graph);
         ir_attr_graph(r->m, n, "else", branches[1].graph);
@@ -213,11 +213,11 @@ static void read_while(tflite_op *op) {
         drop[i] = arguments[i].constant;
     }
     tflite_call test = {.conditional = true}, round = {.conditional = true, .drop = drop};
-    const size_t notes = r->notes;
+    const size_t notes = formats_notes_count(r->notes);
     if (!call(op, &test, cond, arguments, count) || !call(op, &round, body, arguments, count)) {
         return;
     }
-    for (size_t i = 0; i < count && r->notes == notes; i++) {
+    for (size_t i = 0; i < count && formats_notes_count(r->notes) == notes; i++) {
         if (round.output_variable[i] != arguments[i].variable) {
             tflite_unsupported(r, op->path, op->table.at, "WHILE that exchanges variables", "let it exchange values");
         } else if (arguments[i].variable == IR_NONE &&
@@ -234,7 +234,7 @@ static void read_while(tflite_op *op) {
             r->g->tensors.at[op->outputs[i]].data = arguments[i].known.data;
         }
     }
-    if (r->notes == notes) {
+    if (formats_notes_count(r->notes) == notes) {
         ir_node *n = add_node(op, "while", IR_NONE, arguments, count, drop);
         ir_attr_graph(r->m, n, "cond", test.graph);
         ir_attr_graph(r->m, n, "body", round.graph);
@@ -346,17 +346,17 @@ static void read_call(tflite_op *op, int64_t subgraph) {
     tflite_reader *r = op->r;
     size_t count;
     tflite_call c = {0};
-    const size_t notes = r->notes;
+    const size_t notes = formats_notes_count(r->notes);
     const tflite_argument *arguments = arguments_of(op, 0, &count);
     if (!arguments || !call(op, &c, subgraph, arguments, count) || !check_outputs(op, &c)) {
         return;
     }
-    for (size_t i = 0; i < op->output_count && r->notes == notes; i++) {
+    for (size_t i = 0; i < op->output_count && formats_notes_count(r->notes) == notes; i++) {
         if (!take_output(op, i, &c)) {
             return;
         }
     }
-    if (r->notes == notes) {
+    if (formats_notes_count(r->notes) == notes) {
         const uint32_t *map = map_tensors(op, &c);
         const ir_graph sub = r->m->graphs.at[c.graph];
         r->size += sub.tensors.n + sub.nodes.n; /* copied once more */

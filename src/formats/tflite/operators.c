@@ -149,7 +149,7 @@ static void drop_inputs(tflite_op *op) {
 static bool inputs_are_settled(const tflite_op *op) {
     for (size_t i = 0; i < op->input_count; i++) {
         if (op->inputs[i] != IR_NONE && op->r->bad_shape[op->inputs[i]]) {
-            if (!op->r->groups.n && !op->r->keep_unsupported) {
+            if (!formats_notes_count(op->r->notes) && !op->r->keep_unsupported) {
                 (void)tflite_is_settled(op->r, op->path, op->inputs[i]);
             }
             return false;
@@ -230,7 +230,7 @@ static bool complex_is_supported(tflite_op *op) {
 
 void tflite_make_attributes(tflite_op *op, uint32_t id) {
     tflite_reader *r = op->r;
-    const size_t notes = r->notes;
+    const size_t notes = formats_notes_count(r->notes);
     op->node = ir_node_add(r->m, r->g, op->word->word, op->inputs, op->input_count, op->outputs, op->output_count, id);
     op->node->source_name = op->name;
     op->node->byte = op->table.at;
@@ -243,7 +243,7 @@ void tflite_make_attributes(tflite_op *op, uint32_t id) {
             step->kind->make(op, step);
         }
     }
-    if (r->notes == notes) {
+    if (formats_notes_count(r->notes) == notes) {
         recorded_attributes(op);
     }
     drop_inputs(op);
@@ -251,9 +251,9 @@ void tflite_make_attributes(tflite_op *op, uint32_t id) {
 
 static void make_node(tflite_op *op, uint32_t id) {
     tflite_reader *r = op->r;
-    const size_t notes = r->notes;
+    const size_t notes = formats_notes_count(r->notes);
     tflite_make_attributes(op, id);
-    if (wire_fb_failed(&r->fb) || r->notes > notes) {
+    if (wire_fb_failed(&r->fb) || formats_notes_count(r->notes) > notes) {
         return; /* it lacks attributes */
     }
     if (op->infers) {

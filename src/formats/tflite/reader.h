@@ -6,15 +6,6 @@
 #include "formats/tflite/schema.h"
 #include "ops/ops.h"
 
-/* One kind of thing that is not supported, with all its places. */
-typedef struct tflite_group {
-    const char *what, *remedy;
-    char *first_path;
-    uint64_t first_byte;
-    base_text places; /* "operator[3], operator[7]" */
-    size_t count;
-} tflite_group;
-
 /* How a tensor is quantised in blocks of its last extent. */
 typedef struct tflite_blocks {
     int64_t size;           /* 0: it is not */
@@ -88,9 +79,7 @@ typedef struct tflite_reader {
     bool cut; /* the outputs are tensors that formats_options names, and not the file's */
     const formats_constant *constants;
     size_t constant_count;
-    BASE_VEC(tflite_group) groups;
-    base_map *group_of;  /* what -> index in groups */
-    size_t notes;        /* how often something was noted in them */
+    formats_notes *notes; /* what is not supported */
     uint64_t *bad_shape; /* of each tensor: 0, or the byte of a shape with an extent below 0 that is not inferred yet */
     ops_registry *ops;   /* of formats_options; tflite_definitions gives one in any case */
     /* of each tensor of the file; steps may add others behind them: */

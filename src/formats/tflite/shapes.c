@@ -134,7 +134,7 @@ void tflite_infer(tflite_op *op) {
         return;
     }
     base_status status =
-        ops_output_shapes(r->arena, r->ops, r->m, r->g, node, NULL, shapes, dynamic, recorded ? &ignored : r->d);
+        ops_output_shapes(r->arena, r->ops, r->m, r->g, node, NULL, shapes, NULL, dynamic, recorded ? &ignored : r->d);
     if (status != BASE_OK && recorded) {
         return; /* whatever takes the operator will say why not */
     }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { MOST_GROUPS = 16, MOST_PLACES = 24, SCHEMA_VERSION = 3 };
+enum { SCHEMA_VERSION = 3 };
 static const char identifier[] = "TFL3";
 
 static bool recognise(const uint8_t *bytes, size_t n) {
@@ -18,20 +18,7 @@ static bool recognise(const uint8_t *bytes, size_t n) {
 /* ---- what is not supported ---- */
 
 void tflite_unsupported(tflite_reader *r, const wire_path *path, uint64_t byte, const char *what, const char *remedy) {
-    bool is_new;
-    r->notes++;
-    uint64_t *index = base_map_put(r->group_of, what, strlen(what), &is_new);
-    if (is_new) {
-        *index = r->groups.n;
-        tflite_group *g = BASE_PUSH(r->arena, &r->groups);
-        *g = (tflite_group){.what = what, .remedy = remedy, .first_byte = byte};
-        g->first_path = wire_path_print(r->arena, path);
-        g->places.arena = r->arena;
-    }
-    tflite_group *g = &r->groups.at[*index];
-    if (g->count++ < MOST_PLACES) {
-        base_put(&g->places, "%s%s[%lld]", g->count > 1 ? ", " : "", path->name, (long long)path->index);
-    }
+    formats_note(r->notes, path, byte, what, remedy);
 }
 
 /* Operators that have a word but no definition yet. ops_check finds them in a model that is read; in one that is
@@ -51,31 +38,10 @@ static void note_undefined(tflite_reader *r, const ir_graph *g) {
 }
 
 static base_status report_unsupported(tflite_reader *r) {
-    for (size_t i = 0; i < r->m->graphs.n && r->groups.n; i++) {
+    for (size_t i = 0; i < r->m->graphs.n && formats_notes_count(r->notes); i++) {
         note_undefined(r, &r->m->graphs.at[i]);
     }
-    base_text rest = {.arena = r->arena};
-    for (size_t i = 0; i < r->groups.n; i++) {
-        const tflite_group *g = &r->groups.at[i];
-        if (i >= MOST_GROUPS) {
-            base_put(&rest, "%s%s (%s)", i > MOST_GROUPS ? "; " : "", g->what, g->places.at);
-            continue;
-        }
-        base_text places = {.arena = r->arena};
-        if (g->count > 1) {
-            base_put(&places, ", %zu times: %s", g->count, g->places.at);
-        }
-        if (g->count > MOST_PLACES) {
-            base_puts(&places, "...");
-        }
-        base_place place = {.file = r->file, .path = g->first_path, .byte = g->first_byte, .has_byte = true};
-        base_error(r->d, &place, "%s is not supported%s; %s", g->what, g->count > 1 ? places.at : "", g->remedy);
-    }
-    if (rest.n) {
-        base_place place = {.file = r->file};
-        base_error(r->d, &place, "not supported either: %s", rest.at);
-    }
-    return r->groups.n ? BASE_REFUSED : BASE_OK;
+    return formats_notes_report(r->notes, r->d);
 }
 
 /* ---- the file ---- */
@@ -274,7 +240,9 @@ static void read_body(tflite_reader *r, const wire_path *path, const wire_table 
     }
     tflite_make_states(r);
     tflite_read_operators(r, path, subgraph);
-    for (size_t i = 0; i < r->g->outputs.n && !wire_fb_failed(&r->fb) && !r->groups.n && !r->keep_unsupported; i++) {
+    for (size_t i = 0;
+         i < r->g->outputs.n && !wire_fb_failed(&r->fb) && !formats_notes_count(r->notes) && !r->keep_unsupported;
+         i++) {
         (void)tflite_is_settled(r, path, r->g->outputs.at[i]);
     }
     if (!wire_fb_failed(&r->fb)) {
@@ -403,7 +371,7 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
         r.every_signature = options->every_signature && !options->signature && !options->output_count;
     }
     r.m = ir_model_new(arena, "tflite", r.file);
-    r.group_of = base_map_new(arena);
+    r.notes = formats_notes_new(arena, r.file);
     r.variable_of = base_map_new(arena);
     *out = NULL;
     wire_fb_open(&r.fb, r.file, bytes, d);

@@ -230,12 +230,12 @@ static void call_once(tflite_op *op) {
     }
     r->initialised[subgraph] = true;
     tflite_call call = {.outer = r->call, .subgraph = (uint32_t)subgraph, .once = true};
-    const size_t graphs = r->m->graphs.n, notes = r->notes;
+    const size_t graphs = r->m->graphs.n, notes = formats_notes_count(r->notes);
     tflite_read_subgraph(r, &call);
     if (!wire_fb_failed(&r->fb) && call.output_count) {
         tflite_op_error(op, "its sub-graph gives %zu tensors: expected none", call.output_count);
     }
-    if (!wire_fb_failed(&r->fb) && r->notes == notes) {
+    if (!wire_fb_failed(&r->fb) && formats_notes_count(r->notes) == notes) {
         run_once(op, (uint32_t)graphs);
     }
     /* The graph has done its work. What grows there again must be as new. */

@@ -1,0 +1,64 @@
+/* dictionary.c - the dictionary's rows (words.def says what each step does), and finding one. */
+#include "formats/onnx/steps.h"
+
+#include <string.h>
+
+#define ANY ONNX_ANY
+#define DOMAIN_ONNX ""
+#define DOMAIN_ML "ai.onnx.ml"
+#define DOMAIN_MS "com.microsoft"
+#define STEP(kind, name, attr, text, f, a, b)                                                                          \
+    { &onnx_step_##kind, name, attr, text, f, a, b }
+#define NOTHING STEP_NONE
+#define STEP_NONE                                                                                                      \
+    { NULL, NULL, NULL, NULL, 0, 0, 0 }
+#define INT(name, attr, otherwise) STEP(int, name, attr, NULL, 0, otherwise, 0)
+#define INT_NEEDED(name, attr) STEP(int, name, attr, NULL, 0, 0, 1)
+#define FLOAT(name, attr, otherwise) STEP(float, name, attr, NULL, otherwise, 0, 0)
+#define TEXT(name, attr, otherwise) STEP(text, name, attr, otherwise, 0, 0, 0)
+#define INTS(name, attr) STEP(ints, name, attr, NULL, 0, 0, 0)
+#define INTS_NEEDED(name, attr) STEP(ints, name, attr, NULL, 0, 0, 1)
+#define FLOATS(name, attr) STEP(floats, name, attr, NULL, 0, 0, 0)
+#define ONLY(attr, value, remedy) STEP(only, NULL, attr, remedy, 0, value, 0)
+#define IGNORED(attr) STEP(ignored, NULL, attr, NULL, 0, 0, 0)
+#define TYPE(attr) STEP(type, NULL, attr, NULL, 0, 0, 0)
+#define TYPE_OR(attr, code) STEP(type, NULL, attr, NULL, 0, code, 0)
+#define TYPE_OR_INPUT(attr) STEP(type, NULL, attr, "input", 0, 0, 0)
+#define SCALAR(attr, otherwise) STEP(scalar, NULL, attr, NULL, otherwise, 0, 0)
+#define AXIS(name, attr, otherwise) STEP(axis, name, attr, NULL, 0, otherwise, 0)
+#define AXIS_MORE(name, attr, otherwise, extra) STEP(axis, name, attr, NULL, 0, otherwise, extra)
+#define AXIS_IN(name, input) STEP(axis_in, name, NULL, NULL, 0, input, 0)
+#define LIST_IN(name, input) STEP(list_in, name, NULL, NULL, 0, input, 0)
+#define AXES(name, attr) STEP(axes, name, attr, NULL, 0, 0, 0)
+#define AXES_NOOP(name, attr) STEP(axes, name, attr, NULL, 0, 0, 1)
+#define AXES_IN(name, input) STEP(axes, name, NULL, NULL, 0, input, 0)
+#define AXES_IN_NOOP(name, input) STEP(axes, name, NULL, NULL, 0, input, 1)
+#define DROP_IN(input) STEP(drop_in, NULL, NULL, NULL, 0, input, 0)
+
+static const onnx_word words[] = {
+#define OP(domain, op, since, word, needed, most, gives, most_given, ...)                                              \
+    {DOMAIN_##domain, op, since, word, needed, most, gives, most_given, {__VA_ARGS__}},
+#include "formats/onnx/words.def"
+#undef OP
+};
+
+const onnx_word *onnx_word_at(size_t i) {
+    return i < sizeof words / sizeof *words ? &words[i] : NULL;
+}
+
+const onnx_word *onnx_word_of(const onnx_reader *r, const char *domain, const char *op, int64_t version, bool *newer) {
+    const onnx_word *best = NULL;
+    (void)r;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const onnx_word *w = &words[i];
+        if (w->op[0] != op[0] || strcmp(w->op, op) != 0 || strcmp(w->domain, domain) != 0) {
+            continue;
+        }
+        *newer = *newer || w->since > version;
+        if (w->since <= version && (!best || w->since > best->since)) {
+            best = w;
+        }
+    }
+    *newer = *newer && !best;
+    return best;
+}

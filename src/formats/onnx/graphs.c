@@ -1,0 +1,176 @@
+/* graphs.c - GraphProto: the constants, inputs, nodes and outputs of a graph.
+ *
+ * Takes untrusted messages. Gives them in the scope's graph. Nodes stand in an order in which they can be executed: so the
+ * standard wants it. O(fields).
+ */
+#include "formats/onnx/reader.h"
+
+#include <string.h>
+
+typedef struct parts {
+    BASE_VEC(wire_pb_field) nodes, constants, sparse, inputs, outputs;
+    const char *name;
+} parts;
+
+static void read_parts(onnx_reader *r, const wire_path *path, wire_message m, parts *p) {
+    wire_pb_field f;
+    p->name = "";
+    while (wire_pb_next(&r->pb, path, &m, &f)) {
+        switch (f.number) {
+        case ONNX_GRAPH_NAME:
+            p->name = wire_pb_text(r->arena, &r->pb, path, &f);
+            break;
+        case ONNX_GRAPH_NODE:
+            *BASE_PUSH(r->arena, &p->nodes) = f;
+            break;
+        case ONNX_GRAPH_INITIALIZER:
+            *BASE_PUSH(r->arena, &p->constants) = f;
+            break;
+        case ONNX_GRAPH_SPARSE_INITIALIZER:
+            *BASE_PUSH(r->arena, &p->sparse) = f;
+            break;
+        case ONNX_GRAPH_INPUT:
+            *BASE_PUSH(r->arena, &p->inputs) = f;
+            break;
+        case ONNX_GRAPH_OUTPUT:
+            *BASE_PUSH(r->arena, &p->outputs) = f;
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static uint32_t add_tensor(onnx_reader *r, const onnx_scope *scope, const ir_tensor *t) {
+    const uint32_t index = ir_tensor_add(r->m, onnx_graph_of(r, scope), t->name, t->type, &t->shape);
+    ir_tensor *to = &onnx_graph_of(r, scope)->tensors.at[index];
+    *to = *t;
+    to->source = index;
+    return index;
+}
+
+static void read_constants(onnx_reader *r, const wire_path *path, const parts *p, onnx_scope *scope) {
+    for (size_t i = 0; i < p->constants.n && !wire_pb_failed(&r->pb); i++) {
+        wire_path place = {.outer = path, .name = "initializer", .index = (int64_t)i};
+        ir_tensor t;
+        if (!onnx_read_tensor(r, &place, wire_pb_message(&r->pb, &place, &p->constants.at[i]), &t)) {
+            continue;
+        }
+        place.note = t.name;
+        place.quoted = true;
+        onnx_value value = {.tensor = add_tensor(r, scope, &t)};
+        if (!*t.name || !onnx_define(r, scope, t.name, value)) {
+            wire_pb_error(&r->pb, &place, p->constants.at[i].at,
+                          *t.name ? "there is another of this name" : "it has no name");
+        }
+    }
+    if (p->sparse.n && !wire_pb_failed(&r->pb)) {
+        const wire_path place = {.outer = path, .name = "sparse_initializer", .index = 0};
+        formats_note(r->notes, &place, p->sparse.at[0].at, "a sparse constant", "store it dense");
+    }
+}
+
+static void note_open(onnx_reader *r, uint32_t tensor, const ir_shape *s, const char *const dims[IR_MAX_RANK]) {
+    while (r->open.n <= tensor) {
+        *BASE_PUSH(r->arena, &r->open) = NULL;
+    }
+    for (uint32_t k = 0; k < s->rank; k++) {
+        size_t i = 0;
+        if (!dims[k]) {
+            continue;
+        }
+        while (i < r->dims.n && strcmp(r->dims.at[i], dims[k]) != 0) {
+            i++;
+        }
+        if (i == r->dims.n) {
+            *BASE_PUSH(r->arena, &r->dims) = dims[k];
+        }
+        r->open.at[tensor] = r->open.at[tensor] ? r->open.at[tensor] : BASE_NEWS(r->arena, uint32_t, IR_MAX_RANK);
+        r->open.at[tensor][k] = (uint32_t)(i + 1);
+    }
+}
+
+/* An input that has an initializer is a constant: old models list their weights so. */
+static void read_inputs(onnx_reader *r, const wire_path *path, const parts *p, onnx_scope *scope) {
+    for (size_t i = 0; i < p->inputs.n && !wire_pb_failed(&r->pb); i++) {
+        wire_path place = {.outer = path, .name = "input", .index = (int64_t)i};
+        const char *dims[IR_MAX_RANK];
+        ir_tensor t;
+        const bool typed = onnx_read_value(r, &place, wire_pb_message(&r->pb, &place, &p->inputs.at[i]), &t, dims);
+        place.note = t.name;
+        place.quoted = true;
+        if (wire_pb_failed(&r->pb) || base_map_get(scope->names, t.name, strlen(t.name))) {
+            continue;
+        }
+        if (!*t.name) {
+            wire_pb_error(&r->pb, &place, p->inputs.at[i].at, "it has no name");
+            return;
+        }
+        const uint32_t index = add_tensor(r, scope, &t);
+        (void)onnx_define(r, scope, t.name, (onnx_value){.tensor = index});
+        *BASE_PUSH(r->arena, &onnx_graph_of(r, scope)->inputs) = index;
+        if (typed && !scope->outer) {
+            note_open(r, index, &t.shape, dims);
+        } else if (!typed && !formats_notes_count(r->notes)) {
+            wire_pb_error(&r->pb, &place, p->inputs.at[i].at, "it has no type");
+        }
+    }
+}
+
+/* An output that another name stands for, of a constant or an input of the graph too, is a copy: it has its own name. */
+static uint32_t output_tensor(onnx_reader *r, const onnx_scope *scope, uint32_t tensor, const char *name) {
+    const ir_tensor from = onnx_graph_of(r, scope)->tensors.at[tensor];
+    if (strcmp(from.name, name) == 0 || from.type == BASE_NONE) {
+        return tensor;
+    }
+    const uint32_t to = ir_tensor_add(r->m, onnx_graph_of(r, scope), name, from.type, &from.shape);
+    ir_node_add(r->m, onnx_graph_of(r, scope), "identity", &tensor, 1, &to, 1, IR_NONE)->source_name = "Identity";
+    return to;
+}
+
+static void read_outputs(onnx_reader *r, const wire_path *path, const parts *p, onnx_scope *scope) {
+    for (size_t i = 0; i < p->outputs.n && !wire_pb_failed(&r->pb); i++) {
+        wire_path place = {.outer = path, .name = "output", .index = (int64_t)i};
+        const char *dims[IR_MAX_RANK];
+        ir_tensor t;
+        (void)onnx_read_value(r, &place, wire_pb_message(&r->pb, &place, &p->outputs.at[i]), &t, dims);
+        const onnx_value *value = wire_pb_failed(&r->pb) ? NULL : onnx_find(r, scope, t.name);
+        place.note = t.name;
+        place.quoted = true;
+        if (value && value->tensor != IR_NONE) {
+            const uint32_t tensor = output_tensor(r, scope, value->tensor, t.name);
+            *BASE_PUSH(r->arena, &onnx_graph_of(r, scope)->outputs) = tensor;
+            const ir_tensor *given = &onnx_graph_of(r, scope)->tensors.at[tensor];
+            if (t.type != BASE_NONE && given->type != BASE_NONE && given->type != t.type) {
+                wire_pb_error(&r->pb, &place, p->outputs.at[i].at, "it is stated as %s, and what gives it gives %s",
+                              base_type_name(t.type), base_type_name(given->type));
+            }
+        } else if (!wire_pb_failed(&r->pb) && !formats_notes_count(r->notes)) {
+            wire_pb_error(&r->pb, &place, p->outputs.at[i].at, "no node gives it");
+        }
+    }
+}
+
+void onnx_read_graph(onnx_reader *r, const wire_path *path, wire_message m, onnx_scope *scope) {
+    enum { MOST_DEPTH = 32 };
+    parts p = {0};
+    if (++r->depth > MOST_DEPTH) {
+        wire_pb_error(&r->pb, path, m.at, "graphs and functions are more than %d deep in each other", MOST_DEPTH);
+    }
+    read_parts(r, path, m, &p);
+    if (!wire_pb_failed(&r->pb)) {
+        onnx_graph_of(r, scope)->name = p.name;
+        read_constants(r, path, &p, scope);
+        read_inputs(r, path, &p, scope);
+    }
+    if (!wire_pb_failed(&r->pb) && !scope->outer && !formats_notes_count(r->notes)) {
+        onnx_set_inputs(r, path);
+    }
+    for (size_t i = 0; i < p.nodes.n && !wire_pb_failed(&r->pb); i++) {
+        onnx_read_node(r, path, &p.nodes.at[i], i, scope);
+    }
+    if (!wire_pb_failed(&r->pb)) {
+        read_outputs(r, path, &p, scope);
+    }
+    r->depth--;
+}

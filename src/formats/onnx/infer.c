@@ -1,0 +1,80 @@
+/* infer.c - the types and shapes of a node's outputs, and the contents of those that nothing read at run time decides.
+ *
+ * Takes a node whose inputs have types and shapes. Gives its outputs theirs by its definition. What the file says of values
+ * between nodes is not used. Knows no operator.
+ */
+#include "formats/onnx/steps.h"
+
+enum { MOST_FOLDED = 1024 }; /* elements of a tensor that is computed here: shapes are shorter */
+
+/* Extents that data decides get symbols. */
+static void set_outputs(onnx_op *op, const ir_shape *shapes, const base_type *types, const uint32_t *dynamic) {
+    ir_model *m = op->r->m;
+    for (size_t i = 0; i < op->node->output_count; i++) {
+        ir_tensor *t = &onnx_graph_of(op->r, op->scope)->tensors.at[op->node->outputs[i]];
+        t->type = types[i];
+        t->shape = shapes[i];
+        for (uint32_t k = 0; k < t->shape.rank; k++) {
+            if (dynamic[i] >> k & 1) {
+                const char *name = base_printf(op->r->arena, "count%zu", m->symbols.n);
+                *BASE_PUSH(op->r->arena, &m->symbols) = (ir_symbol){name, t->shape.dim[k], true};
+                t->shape.symbol[k] = (uint32_t)m->symbols.n;
+            }
+        }
+    }
+}
+
+static bool behind_data(const onnx_op *op) {
+    const ir_graph *g = onnx_graph_of(op->r, op->scope);
+    for (size_t i = 0; i < op->node->input_count; i++) {
+        if (op->node->inputs[i] != IR_NONE && ir_shape_computed(op->r->m, &g->tensors.at[op->node->inputs[i]].shape)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fold(onnx_op *op) {
+    ir_graph *g = onnx_graph_of(op->r, op->scope);
+    const ir_node *n = op->node;
+    for (size_t i = 0; i < n->input_count; i++) {
+        if (n->inputs[i] != IR_NONE && !g->tensors.at[n->inputs[i]].data) {
+            return;
+        }
+    }
+    for (size_t i = 0; i < n->output_count; i++) {
+        uint64_t elements;
+        const ir_shape *s = &g->tensors.at[n->outputs[i]].shape;
+        if (ir_shape_computed(op->r->m, s) || !ir_shape_elements(s, &elements) || elements > MOST_FOLDED) {
+            return;
+        }
+    }
+    if (ops_evaluate(op->r->arena, op->r->ops, op->r->m, g, n, NULL)) {
+        g->nodes.at[--g->nodes.n] = (ir_node){0};
+    }
+}
+
+bool onnx_infer(onnx_op *op) {
+    onnx_reader *r = op->r;
+    const ir_node *n = op->node;
+    uint32_t *dynamic = BASE_NEWS(r->arena, uint32_t, n->output_count + 1);
+    ir_shape *shapes = BASE_NEWS(r->arena, ir_shape, n->output_count + 1);
+    base_type *types = BASE_NEWS(r->arena, base_type, n->output_count + 1);
+    if (!ops_has(r->ops, n->op)) {
+        onnx_op_unsupported(op, base_printf(r->arena, "operator %s", op->type), "burin operators lists those that are");
+        return false;
+    }
+    if (behind_data(op)) {
+        onnx_op_unsupported(op, base_printf(r->arena, "operator %s behind an extent that data decides", op->type),
+                            "leave what is behind it to the application");
+        return false;
+    }
+    if (ops_output_shapes(r->arena, r->ops, r->m, onnx_graph_of(r, op->scope), n, NULL, shapes, types, dynamic, r->d) !=
+        BASE_OK) {
+        r->pb.failed = true;
+        return false;
+    }
+    set_outputs(op, shapes, types, dynamic);
+    fold(op);
+    return true;
+}

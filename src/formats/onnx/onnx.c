@@ -1,0 +1,143 @@
+/* onnx.c - the ONNX format: reading a model file into a graph.
+ *
+ * Takes a file's bytes. Gives the graph, and those that its nodes hold, as verified graphs whose constants are borrowed from
+ * the bytes. Structural faults end the reading with one line; what is valid but not supported is collected and listed whole.
+ */
+#include "formats/onnx/reader.h"
+
+#include <string.h>
+
+/* ModelProto has no identifier. It begins with ir_version, a small number, or with a field that a writer put first. */
+static bool recognise(const uint8_t *bytes, size_t n) {
+    return n >= 4 && bytes[0] == (ONNX_MODEL_IR_VERSION << 3 | WIRE_PB_VARINT) && bytes[1] >= 1 && bytes[1] < 32 &&
+           (bytes[2] & 7) == WIRE_PB_BYTES && bytes[2] >> 3 >= ONNX_MODEL_PRODUCER_NAME &&
+           bytes[2] >> 3 <= ONNX_MODEL_METADATA;
+}
+
+static void read_version(onnx_reader *r, const wire_pb_field *f) {
+    const wire_path path = {.name = "ir_version", .index = WIRE_NO_INDEX};
+    r->ir_version = wire_pb_int(&r->pb, &path, f);
+    if (!wire_pb_failed(&r->pb) && (r->ir_version < 1 || r->ir_version > ONNX_NEWEST_IR)) {
+        wire_pb_error(&r->pb, &path, f->at, "it is %lld: versions 1 to %d are read", (long long)r->ir_version,
+                      ONNX_NEWEST_IR);
+    }
+}
+
+static void read_metadata(onnx_reader *r, const wire_path *path, wire_message m) {
+    ir_metadata data = {.name = "", .data = ""};
+    wire_pb_field f;
+    while (wire_pb_next(&r->pb, path, &m, &f)) {
+        if (f.number == ONNX_ENTRY_KEY) {
+            data.name = wire_pb_text(r->arena, &r->pb, path, &f);
+        } else if (f.number == ONNX_ENTRY_VALUE) {
+            const base_bytes value = wire_pb_bytes(&r->pb, path, &f);
+            data.data = value.at;
+            data.size = value.size;
+        }
+    }
+    *BASE_PUSH(r->arena, &r->m->metadata) = data;
+}
+
+/* What stands beside the graph, and *graph, which needs it read first. */
+static void read_fields(onnx_reader *r, wire_pb_field *graph) {
+    wire_message m = wire_pb_root(&r->pb);
+    wire_pb_field f;
+    size_t imports = 0, metadata = 0;
+    while (wire_pb_next(&r->pb, NULL, &m, &f)) {
+        wire_path path = {.name = "opset_import", .index = (int64_t)imports};
+        switch (f.number) {
+        case ONNX_MODEL_IR_VERSION:
+            read_version(r, &f);
+            break;
+        case ONNX_MODEL_GRAPH:
+            *graph = f;
+            break;
+        case ONNX_MODEL_FUNCTIONS:
+            *BASE_PUSH(r->arena, &r->functions) = f;
+            break;
+        case ONNX_MODEL_OPSET_IMPORT:
+            imports++;
+            onnx_read_import(r, &path, wire_pb_message(&r->pb, &path, &f), &r->imports);
+            break;
+        case ONNX_MODEL_METADATA:
+            path = (wire_path){.name = "metadata_props", .index = (int64_t)metadata++};
+            read_metadata(r, &path, wire_pb_message(&r->pb, &path, &f));
+            break;
+        case ONNX_MODEL_DOC_STRING:
+            path = (wire_path){.name = "doc_string", .index = WIRE_NO_INDEX};
+            r->m->description = wire_pb_text(r->arena, &r->pb, &path, &f);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+static void read_model(onnx_reader *r) {
+    wire_pb_field graph = {0};
+    read_fields(r, &graph);
+    if (wire_pb_failed(&r->pb)) {
+        return;
+    }
+    if (!graph.number) {
+        wire_pb_error(&r->pb, NULL, 0, "the model has no graph");
+        return;
+    }
+    if (!r->imports.n) { /* models of IR version 1 and 2 name none */
+        *BASE_PUSH(r->arena, &r->imports) = (onnx_import){.domain = "", .version = 1};
+        if (r->ir_version >= 3) {
+            wire_pb_error(&r->pb, NULL, 0, "the model imports no operator set");
+            return;
+        }
+    }
+    ir_graph_add(r->m, "");
+    const wire_path path = {.name = "graph", .index = WIRE_NO_INDEX};
+    onnx_scope scope = onnx_scope_new(r, NULL, 0);
+    onnx_read_graph(r, &path, wire_pb_message(&r->pb, &path, &graph), &scope);
+}
+
+/* For a look at a model that holds what is not supported: what nothing is known of is a scalar. */
+static void settle_unknown(onnx_reader *r) {
+    for (size_t i = 0; i < r->m->graphs.n; i++) {
+        for (size_t k = 0; k < r->m->graphs.at[i].tensors.n; k++) {
+            ir_tensor *t = &r->m->graphs.at[i].tensors.at[k];
+            t->type = t->type == BASE_NONE ? BASE_F32 : t->type;
+        }
+    }
+}
+
+static base_status read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
+                        ir_model **out, base_diags *d) {
+    onnx_reader r = {.arena = arena, .file = formats_base_name(file), .d = d};
+    r.options = options ? *options : (formats_options){0};
+    r.ops = r.options.ops ? r.options.ops : ops_registry_new(arena);
+    r.m = ir_model_new(arena, "onnx", r.file);
+    r.notes = formats_notes_new(arena, r.file);
+    *out = NULL;
+    wire_pb_open(&r.pb, r.file, bytes, d);
+    if (r.options.signature) {
+        formats_no_signature(arena, r.file, r.options.signature, NULL, 0, d);
+        return BASE_USAGE;
+    }
+    read_model(&r);
+    const bool failed = wire_pb_failed(&r.pb);
+    if (!failed) {
+        formats_drop_constants(r.m, r.options.constants, r.options.constant_count);
+        settle_unknown(&r);
+    }
+    if (formats_notes_report(r.notes, d) || failed || ir_verify(r.m, d)) {
+        return r.usage ? BASE_USAGE : BASE_REFUSED;
+    }
+    *out = r.m;
+    return BASE_OK;
+}
+
+static const char *const extensions[] = {"onnx", NULL};
+
+const formats_interface formats_onnx = {
+    .name = "onnx",
+    .description = "ONNX model",
+    .extensions = extensions,
+    .recognise = recognise,
+    .read = read,
+};

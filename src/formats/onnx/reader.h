@@ -1,0 +1,109 @@
+/* reader.h - private to formats/onnx: what the reader's files share. */
+#ifndef BURIN_ONNX_READER_H
+#define BURIN_ONNX_READER_H
+
+#include "formats/formats.h"
+#include "formats/onnx/schema.h"
+
+/* What a name stands for. */
+typedef struct onnx_value {
+    uint32_t tensor; /* of the graph that its scope reads into; IR_NONE: absent */
+} onnx_value;
+
+typedef struct onnx_attr {
+    const char *name;
+    onnx_attr_type type;
+    int64_t i;
+    float f;
+    base_bytes s; /* STRING */
+    size_t n;     /* INTS, FLOATS, STRINGS */
+    const int64_t *ints;
+    const float *floats;
+    const base_bytes *strings;
+    wire_message message; /* TENSOR, GRAPH, SPARSE_TENSOR, TYPE_PROTO */
+    uint64_t byte;
+    bool used;
+} onnx_attr;
+
+typedef BASE_VEC(onnx_attr) onnx_attrs;
+
+/* A domain that the model or a function uses, and which version. */
+typedef struct onnx_import {
+    const char *domain; /* "" for ai.onnx */
+    int64_t version;
+} onnx_import;
+
+typedef BASE_VEC(onnx_import) onnx_imports;
+
+/* The names that a graph or function gives; those of outer are visible too. */
+typedef struct onnx_scope {
+    struct onnx_scope *outer; /* NULL: the model's graph, or a function */
+    uint32_t graph;           /* of the model: nodes and tensors go there */
+    base_map *names;          /* -> address of an onnx_value */
+    const onnx_imports *imports;
+    const onnx_attrs *call; /* of a function: the attributes that its caller gives; NULL: it is none */
+} onnx_scope;
+
+typedef struct onnx_reader {
+    base_arena *arena;
+    const char *file;
+    base_diags *d;
+    wire_pb pb;
+    ir_model *m;
+    formats_options options;
+    ops_registry *ops;
+    formats_notes *notes; /* what is not supported */
+    bool usage;           /* what the caller says does not fit the model */
+    int64_t ir_version;
+    onnx_imports imports;
+    BASE_VEC(wire_pb_field) functions;
+    BASE_VEC(const char *) dims; /* names of open extents */
+    /* of each tensor of graph 0: for each extent its name's number in dims + 1; 0: it is known. NULL: it has none */
+    BASE_VEC(uint32_t *) open;
+    size_t depth;  /* of graphs and functions that are being read */
+    uint64_t size; /* nodes read so far, of functions each time that they are called */
+} onnx_reader;
+
+#define ONNX_LIKE_PRINTF(text, first) __attribute__((format(printf, text, first)))
+
+/* ---- scopes.c ---- */
+onnx_scope onnx_scope_new(onnx_reader *r, onnx_scope *outer, uint32_t graph);
+ir_graph *onnx_graph_of(const onnx_reader *r, const onnx_scope *scope);
+/* The value of that name, in the scope or around it, as a value of the scope's own graph; NULL: there is none. */
+const onnx_value *onnx_find(onnx_reader *r, onnx_scope *scope, const char *name);
+/* false: the scope has the name already. */
+bool onnx_define(onnx_reader *r, onnx_scope *scope, const char *name, onnx_value value);
+/* A tensor of the scope's graph that is not typed yet. */
+uint32_t onnx_new_tensor(onnx_reader *r, const onnx_scope *scope, const char *name);
+/* The version of a domain that the scope uses; 0: it does not. */
+int64_t onnx_version_of(const onnx_imports *imports, const char *domain);
+/* "ai.onnx" is "". */
+const char *onnx_domain(const char *domain);
+void onnx_read_import(onnx_reader *r, const wire_path *path, wire_message m, onnx_imports *out);
+
+/* ---- tensors.c ---- */
+/* A TensorProto: type, shape and contents of *t, whose name is set if the message has one. false: a fault, or noted as not
+ * supported. */
+bool onnx_read_tensor(onnx_reader *r, const wire_path *path, wire_message m, ir_tensor *t);
+
+/* ---- values.c ---- */
+/* A ValueInfoProto: name, type and shape; extents that have no number are -1, and their names (NULL: none) in dims. false: a
+ * fault, or noted as not supported. */
+bool onnx_read_value(onnx_reader *r, const wire_path *path, wire_message m, ir_tensor *t,
+                     const char *dims[IR_MAX_RANK]);
+/* Gives the extents of graph 0's inputs that the file leaves open the numbers that the caller says. */
+void onnx_set_inputs(onnx_reader *r, const wire_path *path);
+
+/* ---- graphs.c ---- */
+/* Reads a GraphProto into the scope's graph: its constants, inputs (unless they are given), nodes and outputs. */
+void onnx_read_graph(onnx_reader *r, const wire_path *path, wire_message m, onnx_scope *scope);
+
+/* ---- attributes.c ---- */
+/* AttributeProtos of a node, those that a function refers to resolved by its call. */
+void onnx_read_attribute(onnx_reader *r, const wire_path *path, wire_message m, const onnx_scope *scope,
+                         onnx_attrs *out);
+
+/* ---- nodes.c ---- */
+void onnx_read_node(onnx_reader *r, const wire_path *outer, const wire_pb_field *f, size_t index, onnx_scope *scope);
+
+#endif

@@ -1,0 +1,86 @@
+/* scopes.c - names: what a graph gives, what is visible from around it, and which operator sets are in use.
+ *
+ * Takes names of values. Gives tensors of the graph that reads them: a constant from around is one there too.
+ */
+#include "formats/onnx/reader.h"
+
+#include <string.h>
+
+onnx_scope onnx_scope_new(onnx_reader *r, onnx_scope *outer, uint32_t graph) {
+    return (onnx_scope){.outer = outer,
+                        .graph = graph,
+                        .names = base_map_new(r->arena),
+                        .imports = outer ? outer->imports : &r->imports,
+                        .call = outer ? outer->call : NULL};
+}
+
+ir_graph *onnx_graph_of(const onnx_reader *r, const onnx_scope *scope) {
+    return &r->m->graphs.at[scope->graph];
+}
+
+const onnx_value *onnx_find(onnx_reader *r, onnx_scope *scope, const char *name) {
+    (void)r;
+    for (const onnx_scope *s = scope; s; s = s->outer) {
+        const uint64_t *at = base_map_get(s->names, name, strlen(name));
+        if (at) {
+            return (const onnx_value *)(uintptr_t)*at;
+        }
+    }
+    return NULL;
+}
+
+bool onnx_define(onnx_reader *r, onnx_scope *scope, const char *name, onnx_value value) {
+    bool is_new;
+    uint64_t *at = base_map_put(scope->names, name, strlen(name), &is_new);
+    if (is_new) {
+        onnx_value *v = BASE_NEW(r->arena, onnx_value);
+        *v = value;
+        *at = (uint64_t)(uintptr_t)v;
+    }
+    return is_new;
+}
+
+uint32_t onnx_new_tensor(onnx_reader *r, const onnx_scope *scope, const char *name) {
+    const ir_shape scalar = {0};
+    return ir_tensor_add(r->m, onnx_graph_of(r, scope), name, BASE_NONE, &scalar);
+}
+
+/* ---- operator sets ---- */
+
+const char *onnx_domain(const char *domain) {
+    return strcmp(domain, "ai.onnx") == 0 ? "" : domain;
+}
+
+int64_t onnx_version_of(const onnx_imports *imports, const char *domain) {
+    for (size_t i = 0; i < imports->n; i++) {
+        if (strcmp(imports->at[i].domain, domain) == 0) {
+            return imports->at[i].version;
+        }
+    }
+    return 0;
+}
+
+void onnx_read_import(onnx_reader *r, const wire_path *path, wire_message m, onnx_imports *out) {
+    onnx_import import = {.domain = ""};
+    uint64_t byte = m.at;
+    wire_pb_field f;
+    while (wire_pb_next(&r->pb, path, &m, &f)) {
+        if (f.number == ONNX_OPSET_DOMAIN) {
+            import.domain = onnx_domain(wire_pb_text(r->arena, &r->pb, path, &f));
+        } else if (f.number == ONNX_OPSET_VERSION) {
+            import.version = wire_pb_int(&r->pb, path, &f);
+            byte = f.at;
+        }
+    }
+    const bool standard = *import.domain == 0;
+    if (!wire_pb_failed(&r->pb) && (import.version < 1 || (standard && import.version > ONNX_NEWEST_OPSET))) {
+        wire_pb_error(&r->pb, path, byte, "version %lld of domain \"%s\": versions 1 to %d are read",
+                      (long long)import.version, base_printable(r->arena, import.domain, strlen(import.domain), 60),
+                      ONNX_NEWEST_OPSET);
+    } else if (!wire_pb_failed(&r->pb) && onnx_version_of(out, import.domain)) {
+        wire_pb_error(&r->pb, path, byte, "domain \"%s\" is imported twice",
+                      base_printable(r->arena, import.domain, strlen(import.domain), 60));
+    } else {
+        *BASE_PUSH(r->arena, out) = import;
+    }
+}

@@ -1,0 +1,161 @@
+/* steps.c - what the dictionary's steps share: a node's attributes and constant inputs, and faults in them (steps.h). */
+#include "formats/onnx/steps.h"
+
+#include <string.h>
+
+enum { MOST_NUMBERS = 1 << 16 }; /* of a list: shapes, axes, scales are shorter */
+
+bool onnx_op_failed(const onnx_op *op) {
+    return wire_pb_failed(&op->r->pb);
+}
+
+void onnx_op_error(onnx_op *op, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    const char *message = base_vprintf(op->r->arena, format, list);
+    va_end(list);
+    wire_pb_error(&op->r->pb, op->path, op->byte, "%s", message);
+}
+
+void onnx_op_unsupported(onnx_op *op, const char *what, const char *remedy) {
+    formats_note(op->r->notes, op->path, op->byte, what, remedy);
+}
+
+/* ---- attributes ---- */
+
+const onnx_attr *onnx_op_attr(onnx_op *op, const char *name, onnx_attr_type type) {
+    for (size_t i = 0; i < op->attrs.n && !onnx_op_failed(op); i++) {
+        onnx_attr *a = &op->attrs.at[i];
+        if (strcmp(a->name, name) != 0) {
+            continue;
+        }
+        a->used = true;
+        if (a->type == type) {
+            return a;
+        }
+        wire_pb_error(&op->r->pb, op->path, a->byte, "%s: it is of type %s: expected %s", name,
+                      onnx_attr_type_name(a->type), onnx_attr_type_name(type));
+    }
+    return NULL;
+}
+
+int64_t onnx_op_int(onnx_op *op, const char *name, int64_t otherwise) {
+    const onnx_attr *a = onnx_op_attr(op, name, ONNX_INT);
+    return a ? a->i : otherwise;
+}
+
+float onnx_op_float(onnx_op *op, const char *name, float otherwise) {
+    const onnx_attr *a = onnx_op_attr(op, name, ONNX_FLOAT);
+    return a ? a->f : otherwise;
+}
+
+const char *onnx_op_text(onnx_op *op, const char *name, const char *otherwise) {
+    const onnx_attr *a = onnx_op_attr(op, name, ONNX_STRING);
+    return a ? base_printable(op->r->arena, (const char *)a->s.at, a->s.size, 255) : otherwise;
+}
+
+const int64_t *onnx_op_ints(onnx_op *op, const char *name, size_t *n) {
+    const onnx_attr *a = onnx_op_attr(op, name, ONNX_INTS);
+    *n = a ? a->n : 0;
+    return !a ? NULL : a->ints ? a->ints : BASE_NEWS(op->r->arena, int64_t, 1);
+}
+
+/* ---- inputs ---- */
+
+const ir_tensor *onnx_op_input(const onnx_op *op, size_t i) {
+    static const ir_tensor none = {.name = "", .state = IR_NONE};
+    return onnx_op_has_input(op, i) ? &onnx_graph_of(op->r, op->scope)->tensors.at[op->inputs[i]] : &none;
+}
+
+bool onnx_op_has_input(const onnx_op *op, size_t i) {
+    return i < op->input_count && op->inputs[i] != IR_NONE;
+}
+
+/* The constant input, dropped; NULL: absent, or noted. */
+static const ir_tensor *drop_constant(onnx_op *op, size_t input, uint64_t *n) {
+    const ir_tensor *t = onnx_op_input(op, input);
+    if (input < op->input_count) {
+        op->dropped[input] = true;
+    }
+    if (!onnx_op_has_input(op, input)) {
+        return NULL;
+    }
+    if (!t->data) {
+        onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s whose input %zu is computed", op->type, input),
+                            "convert the model with that input constant, or, if it is an input of the model, give its "
+                            "contents: --constant NAME=FILE");
+        return NULL;
+    }
+    if (!ir_shape_elements(&t->shape, n) || *n > MOST_NUMBERS) {
+        onnx_op_error(op, "input %zu has %llu elements: no such list is longer than %d", input, (unsigned long long)*n,
+                      MOST_NUMBERS);
+        return NULL;
+    }
+    return t;
+}
+
+int64_t *onnx_op_constant(onnx_op *op, size_t input, size_t *n) {
+    uint64_t count = 0;
+    const ir_tensor *t = drop_constant(op, input, &count);
+    *n = 0;
+    if (t && !base_type_is_int(t->type)) {
+        onnx_op_error(op, "input %zu has type %s: expected integers", input, base_type_name(t->type));
+        return NULL;
+    }
+    int64_t *list = t ? BASE_NEWS(op->r->arena, int64_t, (size_t)count + 1) : NULL;
+    for (uint64_t i = 0; i < count && t; i++) {
+        list[i] = base_load(t->type, t->data, i).i;
+    }
+    *n = t ? (size_t)count : 0;
+    return list;
+}
+
+double *onnx_op_numbers(onnx_op *op, size_t input, size_t *n) {
+    uint64_t count = 0;
+    const ir_tensor *t = drop_constant(op, input, &count);
+    double *list = t ? BASE_NEWS(op->r->arena, double, (size_t)count + 1) : NULL;
+    for (uint64_t i = 0; i < count && t; i++) {
+        const base_value v = base_load(t->type, t->data, i);
+        list[i] = base_type_is_float(t->type) ? v.f : base_type_is_signed(t->type) ? (double)v.i : (double)v.u;
+    }
+    *n = t ? (size_t)count : 0;
+    return list;
+}
+
+void onnx_op_add_constant(onnx_op *op, const char *name, base_type type, const ir_shape *shape, const void *data) {
+    ir_graph *g = onnx_graph_of(op->r, op->scope);
+    const uint32_t index = ir_tensor_add(op->r->m, g, name, type, shape);
+    g->tensors.at[index].data = data;
+    *BASE_PUSH(op->r->arena, &op->added) = index;
+}
+
+/* ---- axes ---- */
+
+int64_t onnx_op_axis(onnx_op *op, const char *what, int64_t axis, uint32_t rank) {
+    const int64_t at = axis < 0 ? axis + (int64_t)rank : axis;
+    if (at < 0 || at >= (int64_t)rank) {
+        onnx_op_error(op, "%s: axis %lld of a tensor of %lu extents", what, (long long)axis, (unsigned long)rank);
+        return -1;
+    }
+    return at;
+}
+
+bool onnx_op_axes(onnx_op *op, const char *what, int64_t *axes, size_t n, uint32_t rank) {
+    bool given[IR_MAX_RANK] = {false};
+    for (size_t i = 0; i < n; i++) {
+        const int64_t axis = onnx_op_axis(op, what, axes[i], rank);
+        if (axis < 0 || given[axis]) {
+            if (axis >= 0) {
+                onnx_op_error(op, "%s: axis %lld is given twice", what, (long long)axis);
+            }
+            return false;
+        }
+        given[axis] = true;
+    }
+    for (size_t axis = 0, k = 0; axis < IR_MAX_RANK && k < n; axis++) {
+        if (given[axis]) {
+            axes[k++] = (int64_t)axis;
+        }
+    }
+    return true;
+}

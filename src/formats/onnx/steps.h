@@ -1,0 +1,42 @@
+/* steps.h - private to formats/onnx: every kind of step of the dictionary, and what their files share.
+ *
+ * A kind is defined in the file of its family, steps_*.c; words.def says what each does.
+ */
+#ifndef BURIN_ONNX_STEPS_H
+#define BURIN_ONNX_STEPS_H
+
+#include "formats/onnx/dictionary.h"
+
+/* steps_attributes.c */
+extern const onnx_step_kind onnx_step_int, onnx_step_float, onnx_step_text, onnx_step_ints, onnx_step_floats,
+    onnx_step_only, onnx_step_ignored, onnx_step_type, onnx_step_scalar, onnx_step_axis;
+/* steps_inputs.c */
+extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes, onnx_step_drop_in;
+
+/* ---- reading ---- */
+/* The attribute of that name, marked as used; NULL: it is absent, or a fault: it is of another type. */
+const onnx_attr *onnx_op_attr(onnx_op *op, const char *name, onnx_attr_type type);
+int64_t onnx_op_int(onnx_op *op, const char *name, int64_t otherwise);
+float onnx_op_float(onnx_op *op, const char *name, float otherwise);
+const char *onnx_op_text(onnx_op *op, const char *name, const char *otherwise);
+/* The ints of an attribute; NULL and *n 0: absent. */
+const int64_t *onnx_op_ints(onnx_op *op, const char *name, size_t *n);
+/* Numbers are ONNX's; a tensor without type stands for one that is absent. */
+const ir_tensor *onnx_op_input(const onnx_op *op, size_t i);
+bool onnx_op_has_input(const onnx_op *op, size_t i);
+/* The values of a constant integer input, which is dropped; NULL: it is absent; or not constant (noted), or a fault. */
+int64_t *onnx_op_constant(onnx_op *op, size_t input, size_t *n);
+/* The same of numbers of any type. */
+double *onnx_op_numbers(onnx_op *op, size_t input, size_t *n);
+/* axis from 0, for a tensor of that rank; -1: a fault, reported. */
+int64_t onnx_op_axis(onnx_op *op, const char *what, int64_t axis, uint32_t rank);
+/* Each from 0, ascending, none twice; in place. false: a fault, reported. */
+bool onnx_op_axes(onnx_op *op, const char *what, int64_t *axes, size_t n, uint32_t rank);
+/* A constant, which becomes an input of the node behind those of the file. Data are borrowed. */
+void onnx_op_add_constant(onnx_op *op, const char *name, base_type type, const ir_shape *shape, const void *data);
+void onnx_op_error(onnx_op *op, const char *format, ...) ONNX_LIKE_PRINTF(2, 3);
+/* Something valid that is not supported: "what is not supported; remedy". */
+void onnx_op_unsupported(onnx_op *op, const char *what, const char *remedy);
+bool onnx_op_failed(const onnx_op *op);
+
+#endif

@@ -1,0 +1,53 @@
+/* steps_inputs.c - steps for what ONNX says in constant inputs (words.def says what each does). */
+#include "formats/onnx/steps.h"
+
+static void make_list_in(onnx_op *op, const onnx_step *s) {
+    size_t n;
+    const int64_t *list = onnx_op_constant(op, (size_t)s->a, &n);
+    if (list) {
+        ir_attr_ints(op->r->m, op->node, s->name, list, n);
+    }
+}
+const onnx_step_kind onnx_step_list_in = {"LIST_IN", make_list_in, NULL};
+
+static void make_axis_in(onnx_op *op, const onnx_step *s) {
+    size_t n;
+    const int64_t *list = onnx_op_constant(op, (size_t)s->a, &n);
+    if (list && n != 1) {
+        onnx_op_error(op, "input %d has %zu elements: expected one axis", s->a, n);
+        return;
+    }
+    const int64_t axis = list ? onnx_op_axis(op, s->name, list[0], onnx_op_input(op, 0)->shape.rank) : -1;
+    if (axis >= 0) {
+        ir_attr_int(op->r->m, op->node, s->name, axis);
+    }
+}
+const onnx_step_kind onnx_step_axis_in = {"AXIS_IN", make_axis_in, NULL};
+
+/* Of no axes: none where noop_with_empty_axes says so, else all. */
+static void make_axes(onnx_op *op, const onnx_step *s) {
+    size_t n = 0;
+    const uint32_t rank = onnx_op_input(op, 0)->shape.rank;
+    const int64_t *given = s->attr ? onnx_op_ints(op, s->attr, &n) : onnx_op_constant(op, (size_t)s->a, &n);
+    const bool none = s->b && onnx_op_int(op, "noop_with_empty_axes", 0) != 0;
+    if (onnx_op_failed(op) || (!given && !s->attr && onnx_op_has_input(op, (size_t)s->a))) {
+        return;
+    }
+    const bool all = n == 0 && !none;
+    int64_t *axes = BASE_NEWS(op->r->arena, int64_t, n + rank + 1);
+    n = all ? rank : n;
+    for (size_t i = 0; i < n; i++) {
+        axes[i] = all ? (int64_t)i : given[i];
+    }
+    if (onnx_op_axes(op, s->name, axes, n, rank)) {
+        ir_attr_ints(op->r->m, op->node, s->name, axes, n);
+    }
+}
+const onnx_step_kind onnx_step_axes = {"AXES", make_axes, NULL};
+
+static void make_drop_in(onnx_op *op, const onnx_step *s) {
+    if ((size_t)s->a < op->input_count) {
+        op->dropped[s->a] = true;
+    }
+}
+const onnx_step_kind onnx_step_drop_in = {"DROP_IN", make_drop_in, NULL};

@@ -43,11 +43,12 @@ static const char text[] = "burin 1\nmodel \"tflite\" \"a.tflite\"\ngraph \"g\" 
 
 static void the_list(void **state) {
     (void)state;
-    assert_int_equal(formats_count, 2);
+    assert_int_equal(formats_count, 3);
     assert_string_equal(formats_list[0]->name, "ir");
-    assert_string_equal(formats_list[1]->name, "tflite");
-    assert_null(formats_list[2]);
-    assert_ptr_equal(formats_find("tflite"), formats_list[1]);
+    assert_string_equal(formats_list[1]->name, "onnx");
+    assert_string_equal(formats_list[2]->name, "tflite");
+    assert_null(formats_list[3]);
+    assert_ptr_equal(formats_find("tflite"), formats_list[2]);
     assert_null(formats_find("caffe"));
     assert_string_equal(formats_base_name("a/b/c.tflite"), "c.tflite");
     assert_string_equal(formats_base_name("c.tflite"), "c.tflite");
@@ -64,6 +65,8 @@ static void content_before_extension(void **state) {
     assert_string_equal(recognised("model.tflite", "# a comment\n  burin 1"), "ir");
     assert_string_equal(recognised("model.ir", "....TFL3...."), "tflite");
     assert_string_equal(recognised("model.tflite", "rubbish"), "tflite");
+    assert_string_equal(recognised("model.bin", "\x08\x07\x12\x04name"), "onnx");
+    assert_string_equal(recognised("model.onnx", "rubbish"), "onnx");
     assert_string_equal(recognised("model.ir", ""), "ir");
     assert_string_equal(recognised("dir.tflite/model", "rubbish"), "none");
     assert_string_equal(recognised("model.bin", "burins 1"), "none");
@@ -76,10 +79,10 @@ static void no_format(void **state) {
     assert_int_equal(formats_read(t.arena, "x.bin", bytes("rubbish"), NULL, &m, &t.d), BASE_REFUSED);
     assert_null(m);
     assert_string_equal(t.d.list.at[0].file, "x.bin");
-    assert_non_null(strstr(t.d.list.at[0].message, "of no format that is read (ir, tflite)"));
+    assert_non_null(strstr(t.d.list.at[0].message, "of no format that is read (ir, onnx, tflite)"));
     formats_options options = {.format = "caffe"};
     assert_int_equal(formats_read(t.arena, "x.bin", bytes(text), &options, &m, &t.d), BASE_USAGE);
-    assert_non_null(strstr(t.d.list.at[1].message, "no format \"caffe\": there are ir, tflite"));
+    assert_non_null(strstr(t.d.list.at[1].message, "no format \"caffe\": there are ir, onnx, tflite"));
     options.format = "tflite";
     assert_int_equal(formats_read(t.arena, "x.bin", bytes("rubbish of text"), &options, &m, &t.d), BASE_REFUSED);
     assert_non_null(strstr(t.d.list.at[2].message, "expected \"TFL3\""));

@@ -43,8 +43,6 @@ REFUSED = {
     "ops/tflm_fuzz/tflm_fuzz_valid_small": "builtin_options",                                                     # * no FlatBuffer
     "real/mlonmcu/catdog2": "scale: [0] is inf",                                                                  # *
     "real/mlonmcu/sine_model_dummyquant_packed": "of a custom kind is not supported",                             # * no FlatBuffer
-    "vectors_mlonmcu/model_with_detection_postprocess_static/model_with_detection_postprocess_static":
-        "output Y is [10], and the definition gives [1,10,4]",
 }
 NO_RUNTIME = 8  # of those: files that neither TFLM nor LiteRT loads
 

@@ -102,6 +102,25 @@ assert shapes("open", "--dim", "left.0=7", "--dim", "right.0=7") == [["7x2", "7x
 assert shapes("open", "--shape", "left=scalar", "--shape", "1=4") == [["scalar", "4"], ["4"]]
 refused("inspect", "open.tflite", "--shape", "left=2x2", "--shape", "right=3x2", status=1, says=["operator[0] ADD", "cannot be broadcast"])
 
+# ---- extents of outputs that no kernel reads: two boxes as their anchors say, the second with the higher score ----
+# {"max_detections": 2, "max_classes_per_detection": 1, "num_classes": 1, "nms_score_threshold": 0.0, "nms_iou_threshold": 0.5, all scales 1.0},
+# a FlexBuffers map as FlatBuffers' own Python package (25.x) writes it
+DETECT = bytes.fromhex("685f7363616c65006d61785f636c61737365735f7065725f646574656374696f6e006d61785f646574656374696f6e73006e6d735f696f755f7468726573"
+                       "686f6c64006e6d735f73636f72655f7468726573686f6c64006e756d5f636c617373657300775f7363616c6500785f7363616c6500795f7363616c65"
+                       "00097c755c4e3d2a1f18110000000c00000001000000090000000000803f01000000020000000000003f00000000010000000000803f0000803f0000"
+                       "803f0e06060e0e060e0e0e2d2601")
+tensors = [("encodings", "f32", [1, 2, 4], {}), ("scores", "f32", [1, 2, 2], {}),
+           ("anchors", "f32", [2, 4], {"data": [0.5, 0.5, 1, 1, 2, 2.5, 1, 2]}), ("boxes", "f32", [2], {}), ("classes", "f32", [2], {}),
+           ("best", "f32", [2], {}), ("count", "f32", [2], {}), ("above", "f32", [2], {})]
+detect = ("CUSTOM", [0, 1, 2], [3, 4, 5, 6], None, "TFLite_Detection_PostProcess", DETECT)
+for name, last in (("detect", []), ("behind", [("RELU", [3], [7], None, None)])):
+    pathlib.Path(f"{name}.tflite").write_bytes(made.tflite(tensors, [detect, *last], [0, 1], [7, 4, 5, 6] if last else [3, 4, 5, 6]))
+    assert shapes(name) == [["1x2x4", "1x2x2"], ["1x2x4", "1x2", "1x2", "1"]]
+    assert run(name, [[0] * 8, [0, 0.25, 0, 0.75]]) == [[1.5, 1.5, 2.5, 3.5, 0, 0, 1, 1], [0, 0], [0.75, 0.25], [2]]
+# of others TFLM's kernels do read them
+model("short", [("x", "f32", [1, 2, 4], {}), ("y", "f32", [2], {})], [("RELU", [0], [1])], [0], [1])
+refused("compile", "short.tflite", "-o", "short", status=1, says=["output Y is [2], and the definition gives [1,2,4]"])
+
 # ---- options that do not fit ----
 for words, says in [(["--shape", "lift=2x2"], ['no input "lift"', 'did you mean "left"?']), (["--shape", "left=2x"], ['"2x" is no shape']),
                     (["--shape", "left=2x0"], ['"2x0" is no shape']), (["--shape", "2x2"], ["the model has 2 inputs", "NAME=2x2"]),

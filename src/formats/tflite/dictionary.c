@@ -46,7 +46,7 @@
 #define TYPE_OF_OUT(field, output) STEP(type_out, NULL, TFLITE_##field, output)
 #define TYPE_IN(field, input) STEP(type_in, NULL, TFLITE_##field, input)
 #define TIMES(field) STEP(times, NULL, TFLITE_##field, 0)
-#define COUNTED STEP(counted, NULL, 0, 0)
+#define OWN_SHAPES STEP(own_shapes, NULL, 0, 0)
 #define EVEN(name) STEP(even, name, 0, 0)
 #define BLOCKS(input) STEP(blocks, NULL, input, 0)
 #define SLICE STEP(slice, NULL, 0, 0)

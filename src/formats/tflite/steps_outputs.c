@@ -149,19 +149,19 @@ static void put_type_in(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_type_in = {"TYPE_IN", NULL, put_type_in};
 
-/* ---- COUNTED ---- */
+/* ---- OWN_SHAPES ---- */
 
-static void make_counted(tflite_op *op, const tflite_step *step) {
+static void make_own_shapes(tflite_op *op, const tflite_step *step) {
     (void)step;
     op->infers = true;
 }
 
-static void put_counted(tflite_out *out, const tflite_step *step) {
+static void put_own_shapes(tflite_out *out, const tflite_step *step) {
     (void)out;
     (void)step;
 }
 
-const tflite_step_kind tflite_step_counted = {"COUNTED", make_counted, put_counted};
+const tflite_step_kind tflite_step_own_shapes = {"OWN_SHAPES", make_own_shapes, put_own_shapes};
 
 /* ---- ONES_IN, ONES_OUT ---- */
 

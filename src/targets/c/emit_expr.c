@@ -695,7 +695,8 @@ static c_value emit_read(c_unit *u, lang_ref r) {
     u->raw = false;
     c_address a = address_of(u, r, true);
     if (!n->has_fill) {
-        if (a.test != NULL) {
+        /* What proves it may be a condition above: such a read counts as unsafe all the same, and stays below it. */
+        if (a.test != NULL && !lang_read_inside(u->ranges, u->stage, r)) {
             c_line(u->scope, "if (!(%s)) {", a.test);
             c_line(u->scope, "    return 1u;");
             c_line(u->scope, "}");

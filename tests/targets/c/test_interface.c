@@ -153,6 +153,27 @@ static void equal_loops_are_emitted_once(void **state) {
     test_module_free(&m);
 }
 
+/* A read that the conditions above it keep inside is not tested again; one that they do not is. */
+static void what_a_condition_proves_is_not_tested(void **state) {
+    (void)state;
+    static const definition proven = {"op t in X:i32[5] -> Y:i32 Y[v<16] = if(v / 2 < 4, X[v / 2], X[7 - v / 2])",
+                                      BASE_I32,
+                                      {{BASE_I32, "5", 0, 0, 9}}},
+                            open = {"op t in X:i32[5] -> Y:i32 Y[v<16] = if(v / 2 < 4, X[v / 2], X[8 - (v / 2) % 5])",
+                                    BASE_I32,
+                                    {{BASE_I32, "5", 0, 0, 9}}};
+    for (int k = 0; k < 2; k++) {
+        test_module m;
+        const void *inputs[MAX_ARGUMENTS];
+        test_module_init(&m, true);
+        (void)test_module_add(&m, test_instantiate(m.arena, &m.diags, k ? &open : &proven, inputs), inputs, NULL);
+        target_options options = {.layout = "single"};
+        test_module_emit(&m, &options);
+        assert_int_equal(strstr(m.files.list.at[1].bytes, "return 1u;") != NULL, k);
+        test_module_free(&m);
+    }
+}
+
 /* Golden cases with the right and with wrong values, weights inline and as a blob. */
 static void golden_tests_pass_and_fail(void **state) {
     (void)state;
@@ -226,6 +247,7 @@ int main(void) {
         cmocka_unit_test(equal_plans_give_equal_bytes),
         cmocka_unit_test(an_unknown_layout_is_refused),
         cmocka_unit_test(equal_loops_are_emitted_once),
+        cmocka_unit_test(what_a_condition_proves_is_not_tested),
         cmocka_unit_test(golden_tests_pass_and_fail),
         cmocka_unit_test(another_blob_is_refused),
     };

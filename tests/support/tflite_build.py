@@ -377,7 +377,7 @@ CUSTOM = {'detection_postprocess': 'TFLite_Detection_PostProcess', 'signal_windo
           'signal_filter_bank': 'SignalFilterBank', 'signal_filter_bank_square_root': 'SignalFilterBankSquareRoot',
           'signal_filter_bank_log': 'SignalFilterBankLog', 'signal_pcan': 'SignalPCAN', 'signal_fft_auto_scale': 'SignalFftAutoScale',
           'signal_filter_bank_spectral_subtraction': 'SignalFilterBankSpectralSubtraction', 'signal_delay': 'SignalDelay',
-          'signal_framer': 'SignalFramer', 'signal_overlap_add': 'SignalOverlapAdd', 'signal_stacker': 'SignalStacker'}
+          'signal_framer': 'SignalFramer', 'signal_overlap_add': 'SignalOverlapAdd', 'signal_stacker': 'SignalStacker', 'signal_rfft': 'SignalRfft', 'signal_irfft': 'SignalIrfft'}
 
 
 def flexbuffer(attrs):

@@ -7,10 +7,11 @@ from rows import row
 RUNS = 5
 
 
-def stream(r, kind, shape):
+def stream(r, kind, shape, runs=RUNS):
     """An input with contents for each run."""
     t = build.Tensor(kind, shape)
-    t.data = r.values(kind, [RUNS] + shape, *([] if kind == 'f32' else [-32768, 32767]))
+    low, high = {'f32': (-8, 8), 'i16': (-2**15, 2**15 - 1), 'i32': (-2**31, 2**31 - 1)}[kind]
+    t.data = r.values(kind, [runs] + shape, low, high)
     return t
 
 
@@ -52,3 +53,20 @@ def overlap_add(r, kind):
     x = stream(r, kind, r.shape(0, 2, 3) + [r.randint(1, 4), r.randint(1, 12)])
     step = r.randint(1, x.shape[-1])
     return [x], [build.Tensor(kind, x.shape[:-2] + [x.shape[-2] * step])], {'T': {'i16': 7, 'f32': 0}[kind], 'frame_step': step}
+
+
+FFT_TYPE = {'f32': 0, 'i32': 2, 'i16': 7}
+
+
+@row('SignalRfft', 'f32', 'i16', 'i32', options='custom', litert=False, runs=2)
+def rfft(r, kind):
+    n = 2 ** r.randint(2, 10)
+    x = stream(r, kind, r.shape(0, 2, 2) + [r.choice([n, n, r.randint(1, n)])], 2)
+    return [x], [build.Tensor(kind, x.shape[:-1] + [n + 2])], {'T': FFT_TYPE[kind], 'fft_length': n}
+
+
+@row('SignalIrfft', 'f32', 'i16', 'i32', options='custom', litert=False, runs=2)
+def irfft(r, kind):
+    n = 2 ** r.randint(2, 10)
+    x = stream(r, kind, r.shape(0, 2, 2) + [n + 2], 2)
+    return [x], [build.Tensor(kind, x.shape[:-1] + [n])], {'T': FFT_TYPE[kind], 'fft_length': n}

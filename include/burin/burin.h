@@ -84,6 +84,22 @@ typedef struct burin_constant {
     size_t size;
 } burin_constant;
 
+typedef struct burin_array {
+    const char *type; /* "f32" ... */
+    uint32_t rank;
+    int64_t dim[8];
+    const void *data; /* dense, row-major, little-endian */
+    size_t size;      /* bytes */
+} burin_array;
+
+/* What an input holds in the one run that a model is loaded for; array.data is borrowed for as long as the model is in use.
+ * name: the input's, or its number from 0; NULL: the next one in order that no name says. array.type: NULL where nothing is
+ * known of the input; "V1" and "V2" (burin_npy_read) stand for the input's own type. */
+typedef struct burin_contents {
+    const char *name;
+    burin_array array;
+} burin_contents;
+
 /* What is said of a model when it is loaded; struct size first, fields are only ever added at the end. Texts and lists are
  * copied. A text that does not fit the model is USAGE. */
 typedef struct burin_load_options {
@@ -111,9 +127,14 @@ typedef struct burin_load_options {
     /* Inputs that become constants. Their bytes are copied. */
     const burin_constant *constants;
     size_t constant_count;
+    /* The model is loaded for one run, with these inputs: extents that the file leaves open are theirs, and where the
+     * model's form depends on what is computed (a shape, a count), it is what these inputs make of it. burin_run with other
+     * contents, and burin_plan and burin_compile, are USAGE. */
+    const burin_contents *contents;
+    size_t content_count;
 } burin_load_options;
 #define BURIN_LOAD_OPTIONS_INIT                                                                                        \
-    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0 }
+    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0 }
 /* options may be NULL: as burin_load. */
 BURIN_API burin_status burin_load_with(burin_context *context, const char *path, const burin_load_options *options,
                                        burin_model **model);
@@ -196,13 +217,6 @@ BURIN_API burin_status burin_output_write(burin_context *context, const burin_ou
 BURIN_API const char *burin_dump_text(burin_context *context); /* what dump_after kept; NULL: nothing */
 
 /* ---- running and comparing ---- */
-typedef struct burin_array {
-    const char *type; /* "f32" ... */
-    uint32_t rank;
-    int64_t dim[8];
-    const void *data; /* dense, row-major, little-endian */
-    size_t size;      /* bytes */
-} burin_array;
 /* The documented generator: S = seed; S = S*1664525 + 1013904223 mod 2^32; r = (S>>8)/2^24, one r an element on through
  * the inputs in order: floats 2r-1, 8-bit integers floor(256r) as bits, 16-bit 65536r-32768, wider integers floor(2r),
  * bool r >= 0.5. */

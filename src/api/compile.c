@@ -7,6 +7,14 @@
 
 #include "api/api.h"
 
+static base_status check_whole(burin_context *c, const burin_model *m) {
+    if (m->options.content_count > 0) {
+        base_error(&c->diags, NULL, "the model was loaded for one run: load it without contents");
+        return BASE_USAGE;
+    }
+    return BASE_OK;
+}
+
 /* ---- plan ---- */
 
 typedef struct plan_call {
@@ -19,7 +27,8 @@ typedef struct plan_call {
 static base_status make_plan(burin_context *c, const burin_model *m, const api_resolved *o, ir_model **changed,
                              plan_module **plan) {
     c->dump.n = 0;
-    base_status status = api_copy(m, changed);
+    base_status status = check_whole(c, m);
+    status = status == BASE_OK ? api_copy(m, changed) : status;
     return status != BASE_OK ? status : compile_plan(c->arena, c->ops, *changed, &o->compile, plan, &c->diags);
 }
 
@@ -206,8 +215,10 @@ static void describe(burin_context *c, const plan_module *plan, const target_fil
 static base_status compile_without_plan(burin_context *c, const api_resolved *o, const burin_model *m,
                                         ir_model **changed) {
     c->dump.n = 0;
-    base_status status =
-        o->compile.target->format != NULL ? api_copy_every_signature(m, changed) : api_copy(m, changed);
+    base_status status = check_whole(c, m);
+    if (status == BASE_OK) {
+        status = o->compile.target->format != NULL ? api_copy_every_signature(m, changed) : api_copy(m, changed);
+    }
     return status != BASE_OK ? status : compile_passes(c->arena, c->ops, *changed, &o->compile, &c->diags);
 }
 

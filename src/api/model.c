@@ -23,6 +23,20 @@ static const char *const *copy_texts(burin_context *c, const char *const *texts,
     return copy;
 }
 
+/* Their bytes are borrowed, the rest is copied. */
+static const formats_contents *copy_contents(burin_context *c, const burin_load_options *o) {
+    formats_contents *contents = BASE_NEWS(c->arena, formats_contents, o->content_count + 1);
+    for (size_t i = 0; i < o->content_count; i++) {
+        const burin_contents *given = &o->contents[i];
+        contents[i].name = given->name != NULL ? base_strdup(c->arena, given->name) : NULL;
+        contents[i].type = given->array.type != NULL ? base_strdup(c->arena, given->array.type) : NULL;
+        contents[i].shape = ir_shape_of(given->array.rank, given->array.dim);
+        contents[i].data = given->array.data;
+        contents[i].size = given->array.size;
+    }
+    return contents;
+}
+
 /* Fields that an older caller's struct does not have keep their defaults. */
 static formats_options resolve(burin_context *c, const burin_load_options *given) {
     burin_load_options o = BURIN_LOAD_OPTIONS_INIT;
@@ -47,6 +61,8 @@ static formats_options resolve(burin_context *c, const burin_load_options *given
     }
     to.constants = constants;
     to.constant_count = o.constant_count;
+    to.contents = copy_contents(c, &o);
+    to.content_count = o.content_count;
     return to;
 }
 

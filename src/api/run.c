@@ -124,6 +124,28 @@ static base_status check_inputs(burin_context *c, const run_call *call) {
     return BASE_OK;
 }
 
+/* A model that was loaded for one run holds for no other. */
+static base_status check_contents(burin_context *c, const run_call *call) {
+    const formats_options *o = &call->m->options;
+    const ir_graph *g = &call->m->ir->graphs.at[0];
+    const formats_contents **of = BASE_NEWS(c->arena, const formats_contents *, g->inputs.n + 1);
+    base_status status = formats_match_contents(c->arena, g, o->contents, o->content_count, NULL, of, &c->diags);
+    for (size_t i = 0; i < g->inputs.n && status == BASE_OK; i++) {
+        const ir_tensor *t = &g->tensors.at[g->inputs.at[i]];
+        const void *data = of[i] != NULL ? formats_contents_data(c->arena, t, of[i]) : NULL;
+        for (size_t r = 0; r < call->runs && data != NULL && status == BASE_OK; r++) {
+            const burin_array *given = &call->inputs[r * g->inputs.n + i];
+            if (given->data != data && memcmp(given->data, data, given->size) != 0) {
+                base_error(&c->diags, NULL,
+                           "input %zu \"%s\" holds something else than in the run that the model was loaded for", i,
+                           base_printable(c->arena, t->name, strlen(t->name), 60));
+                status = BASE_USAGE;
+            }
+        }
+    }
+    return status;
+}
+
 /* After the operators are known to be sound: what they refuse may say that it is larger than any memory. */
 static void make_outputs(burin_context *c, const run_call *call, void **outputs) {
     const ir_graph *g = &call->m->ir->graphs.at[0];
@@ -201,6 +223,9 @@ static base_status run(burin_context *c, void *arguments) {
     }
     if (status == BASE_OK) {
         status = check_inputs(c, call);
+    }
+    if (status == BASE_OK && call->m->options.content_count > 0) {
+        status = check_contents(c, call);
     }
     if (status != BASE_OK) {
         return status;

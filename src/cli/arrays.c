@@ -80,6 +80,21 @@ static int read_npy(cli *c, const char *path, burin_array *want) {
     return 0;
 }
 
+static bool is_npy(const void *bytes, size_t size) {
+    return size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0;
+}
+
+int cli_read_typed(cli *c, const char *path, burin_array *a) {
+    const void *bytes = NULL;
+    size_t size = 0;
+    *a = (burin_array){0};
+    burin_status status = burin_file_bytes(c->context, path, &bytes, &size);
+    if (status == BURIN_OK && is_npy(bytes, size)) {
+        status = burin_npy_read(c->context, path, a);
+    }
+    return cli_report(c, status);
+}
+
 static bool ends_with(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
     return n >= m && strcmp(text + n - m, end) == 0;
@@ -94,7 +109,7 @@ int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, buri
     if (status != BURIN_OK) {
         return cli_report(c, status);
     }
-    if (size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0) {
+    if (is_npy(bytes, size)) {
         burin_array file;
         burin_tensor_info actual = *want;
         if (want->open != 0 && burin_npy_read(c->context, path, &file) == BURIN_OK && cli_is_within(&actual, &file)) {
@@ -143,7 +158,7 @@ int cli_read_runs(cli *c, const char *path, const burin_tensor_info *want, size_
         all.rank = want->rank + 1;
         all.elements *= runs;
         all.bytes *= runs;
-        if (size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0) {
+        if (is_npy(bytes, size)) {
             status = burin_npy_read(c->context, path, &array);
             if (status != BURIN_OK) {
                 return cli_report(c, status);

@@ -76,8 +76,10 @@ const char *cli_nearest(const char *word, const char *const *names, size_t n);
 /* The fields that the arguments say, over the defaults. */
 burin_compile_options cli_compile_options(const cli *c);
 
-/* Loads the first operand as the options say. Returns 0, or the exit status with the message printed. */
-int cli_load(cli *c, burin_model **model);
+/* Loads the first operand as the options say; for one run with these contents of its inputs (n > 0). Returns 0, or the exit
+ * status with the message printed. */
+int cli_load_for(cli *c, const burin_contents *contents, size_t n, burin_model **model);
+int cli_load(cli *c, burin_model **model); /* for no single run */
 
 /* ---- memory: freed when the command ends; never NULL (the command ends with status 1 instead) ---- */
 void *cli_alloc(cli *c, size_t count, size_t size); /* zeroed */
@@ -106,7 +108,10 @@ void cli_json_shape(const burin_array *a);
 /* A file's contents as input i of the model: .npy by content, else raw bytes. Returns 0, or the exit status with the
  * message printed. */
 int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, burin_array *a);
-/* The same for several runs: a file holds the input of every run, or one after the other (.npy: along a first extent of
+/* What a file says itself of its type and shape, and its contents; type NULL: nothing, it holds bytes. Returns 0, or the exit
+ * status with the message printed. */
+int cli_read_typed(cli *c, const char *path, burin_array *a);
+/* The same as cli_read_array for several runs: a file holds the input of every run, or one after the other (.npy: along a first extent of
  * `runs`). Fills inputs[0], inputs[stride] ... */
 int cli_read_runs(cli *c, const char *path, const burin_tensor_info *want, size_t runs, size_t stride,
                   burin_array *inputs);

@@ -347,7 +347,7 @@ static int read_constant(cli *c, const char *text, burin_constant *out) {
     return cli_report(c, status);
 }
 
-int cli_load(cli *c, burin_model **model) {
+int cli_load_for(cli *c, const burin_contents *contents, size_t n, burin_model **model) {
     const cli_arguments *a = &c->arguments;
     burin_load_options o = BURIN_LOAD_OPTIONS_INIT;
     o.shapes = a->shape.at;
@@ -373,5 +373,11 @@ int cli_load(cli *c, burin_model **model) {
     }
     o.constants = constants;
     o.constant_count = a->constant.n;
+    o.contents = contents;
+    o.content_count = n;
     return status != 0 ? status : cli_report(c, burin_load_with(c->context, a->operands.at[0], &o, model));
+}
+
+int cli_load(cli *c, burin_model **model) {
+    return cli_load_for(c, NULL, 0, model);
 }

@@ -88,6 +88,49 @@ static int match_files(cli *c, const burin_model *model, const char **files) {
     return status;
 }
 
+/* ---- what the inputs hold, before the model is loaded ---- */
+
+/* Where the file's path begins in "NAME=PATH" or "PATH": which it is only the model's names can tell where both are files.
+ * NULL: no file, or both. */
+static const char *path_in(const char *word) {
+    const char *path = NULL;
+    for (const char *at = word; at != NULL;) {
+        if (cli_exists(at)) {
+            if (path != NULL) {
+                return NULL;
+            }
+            path = at;
+        }
+        at = strchr(at, '=');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    return path;
+}
+
+/* What the files of --input say of their type and shape, for the reader of the model; n 0: nothing is to be said, and what
+ * is wrong with a file is said when its input is known. Several runs are no single one. */
+static int read_contents(cli *c, burin_contents **contents, size_t *n) {
+    const cli_list *given = &c->arguments.input;
+    burin_contents *list = cli_alloc(c, given->n + 1, sizeof *list);
+    bool typed = false;
+    *contents = list;
+    *n = 0;
+    for (size_t i = 0; i < given->n && !c->arguments.given.repeat; i++) {
+        const char *word = given->at[i], *path = path_in(word);
+        if (path == NULL) {
+            return 0;
+        }
+        list[i].name = path == word ? NULL : cli_format(c, "%.*s", (int)((path - word - 1) & 0xffff), word);
+        int status = cli_read_typed(c, path, &list[i].array);
+        if (status != 0) {
+            return status;
+        }
+        typed = typed || list[i].array.type != NULL;
+    }
+    *n = typed ? given->n : 0;
+    return 0;
+}
+
 static int get_inputs(cli *c, const burin_model *model, size_t runs, burin_array *inputs) {
     const size_t n = burin_input_count(model);
     if (c->arguments.input.n == 0) {
@@ -207,6 +250,8 @@ int cli_run(cli *c) {
     burin_compile_options options = cli_compile_options(c);
     const char *provider;
     burin_model *model = NULL;
+    burin_contents *contents = NULL;
+    size_t content_count = 0;
     int status = cli_check_provider(c, &provider);
     if (status == 0 && a->input.n > 0 && a->given.seed) {
         status = cli_usage(c, "--input and --seed: the inputs are either given or made");
@@ -218,7 +263,10 @@ int cli_run(cli *c) {
         status = cli_usage(c, "--force needs --output-dir: nothing is written without it");
     }
     if (status == 0) {
-        status = cli_load(c, &model);
+        status = read_contents(c, &contents, &content_count);
+    }
+    if (status == 0) {
+        status = cli_load_for(c, contents, content_count, &model);
     }
     if (status == 0) {
         status = check_existing(c, model);

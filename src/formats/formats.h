@@ -26,6 +26,16 @@ typedef struct formats_constant {
     size_t size;
 } formats_constant;
 
+/* What an input holds in the one run that the model is read for: borrowed. */
+typedef struct formats_contents {
+    const char *name; /* the input's, or its number; NULL: the next one in order that no name says */
+    /* "f32"; "V1", "V2": of the input's type, one element a byte, in two; NULL: nothing is known of this input */
+    const char *type;
+    ir_shape shape;
+    const void *data;
+    size_t size;
+} formats_contents;
+
 typedef struct formats_options {
     const char *format; /* the format's name; NULL: told by the content */
     formats_shapes shapes;
@@ -38,6 +48,10 @@ typedef struct formats_options {
     size_t output_count;
     const formats_constant *constants;
     size_t constant_count;
+    /* Read for one run: extents that the file leaves open are its, and so is what follows from its inputs' contents where
+     * the model's form depends on it. */
+    const formats_contents *contents;
+    size_t content_count;
     /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
      * no operator has ("custom Detect"); what else is not supported is still refused. */
     bool keep_unsupported;
@@ -80,6 +94,17 @@ base_status formats_set_constants(base_arena *arena, ir_graph *g, const formats_
                                   base_diags *d);
 /* Inputs of the entry graph that were given these contents are inputs no more. */
 void formats_drop_constants(ir_model *m, const formats_constant *constants, size_t n);
+
+/* ---- contents.c ---- */
+/* of[i]: what is said of input i of g; NULL: nothing. skip: of each input whether its place in the order is no one's; NULL:
+ * none. BASE_USAGE: a name that does not fit, or more than there are inputs. */
+base_status formats_match_contents(base_arena *arena, const ir_graph *g, const formats_contents *contents, size_t n,
+                                   const bool *skip, const formats_contents **of, base_diags *d);
+/* Extents of inputs that are -1 become those of their contents. BASE_REFUSED: the others, or the types, are not the same. */
+base_status formats_set_contents(base_arena *arena, ir_graph *g, const formats_contents *const *of, base_diags *d);
+/* The contents as tensor t has them, in the arena or borrowed; NULL: not known, or not of its type and shape (but for
+ * extents of 1). */
+const void *formats_contents_data(base_arena *arena, const ir_tensor *t, const formats_contents *c);
 
 /* Gives the inputs of g the extents that the caller asked for; changed[i], of each tensor, is set where they differ from
  * what is there. open[i]: bit k is set where the file leaves extent k of input tensor i open; an extent that is named is

@@ -34,24 +34,27 @@ static bool behind_data(const onnx_op *op) {
     return false;
 }
 
-static void fold(onnx_op *op) {
+/* true: the outputs are constants, and the node is gone. */
+static bool fold(onnx_op *op) {
     ir_graph *g = onnx_graph_of(op->r, op->scope);
     const ir_node *n = op->node;
     for (size_t i = 0; i < n->input_count; i++) {
         if (n->inputs[i] != IR_NONE && !g->tensors.at[n->inputs[i]].data) {
-            return;
+            return false;
         }
     }
     for (size_t i = 0; i < n->output_count; i++) {
         uint64_t elements;
         const ir_shape *s = &g->tensors.at[n->outputs[i]].shape;
         if (ir_shape_computed(op->r->m, s) || !ir_shape_elements(s, &elements) || elements > MOST_FOLDED) {
-            return;
+            return false;
         }
     }
-    if (ops_evaluate(op->r->arena, op->r->ops, op->r->m, g, n, NULL)) {
-        g->nodes.at[--g->nodes.n] = (ir_node){0};
+    if (!ops_evaluate(op->r->arena, op->r->ops, op->r->m, g, n, NULL)) {
+        return false;
     }
+    g->nodes.at[--g->nodes.n] = (ir_node){0};
+    return true;
 }
 
 bool onnx_infer(onnx_op *op) {
@@ -75,6 +78,8 @@ bool onnx_infer(onnx_op *op) {
         return false;
     }
     set_outputs(op, shapes, types, dynamic);
-    fold(op);
+    if (!fold(op)) {
+        onnx_given_by(r, op->scope->graph, (uint32_t)onnx_graph_of(r, op->scope)->nodes.n - 1);
+    }
     return true;
 }

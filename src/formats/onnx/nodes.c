@@ -231,8 +231,7 @@ static void read_operator(onnx_op *op, size_t index) {
 /* "conv_3" Conv: what messages call a node */
 static const char *title(onnx_reader *r, const char *name, const char *type) {
     const char *shown = base_printable(r->arena, type, strlen(type), 40);
-    return *name ? base_printf(r->arena, "\"%s\" %s", base_printable(r->arena, name, strlen(name), 60), shown)
-                 : shown;
+    return *name ? base_printf(r->arena, "\"%s\" %s", base_printable(r->arena, name, strlen(name), 60), shown) : shown;
 }
 
 void onnx_read_node(onnx_reader *r, const wire_path *outer, const wire_pb_field *field, size_t index,

@@ -44,6 +44,15 @@ typedef struct onnx_scope {
     const onnx_attrs *call; /* of a function: the attributes that its caller gives; NULL: it is none */
 } onnx_scope;
 
+/* What a value holds in the run that the model is read for, or where that is to be found. */
+typedef struct onnx_contents {
+    const void *data;          /* NULL: not known, or not yet */
+    uint32_t node;             /* of the graph, that gives it and was not evaluated yet; IR_NONE */
+    uint32_t same_in, same_as; /* graph and tensor that hold the same; IR_NONE */
+} onnx_contents;
+
+typedef BASE_VEC(onnx_contents) onnx_contents_list; /* of each tensor of a graph, as far as there is something to say */
+
 typedef struct onnx_reader {
     base_arena *arena;
     const char *file;
@@ -60,8 +69,9 @@ typedef struct onnx_reader {
     BASE_VEC(const char *) dims; /* names of open extents */
     /* of each tensor of graph 0: for each extent its name's number in dims + 1; 0: it is known. NULL: it has none */
     BASE_VEC(uint32_t *) open;
-    size_t depth;  /* of graphs and functions that are being read */
-    uint64_t size; /* nodes read so far, of functions each time that they are called */
+    BASE_VEC(onnx_contents_list) contents; /* of each graph; none: the model is read for no single run */
+    size_t depth;                          /* of graphs and functions that are being read */
+    uint64_t size;                         /* nodes read so far, of functions each time that they are called */
 } onnx_reader;
 
 #define ONNX_LIKE_PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -93,6 +103,16 @@ bool onnx_read_value(onnx_reader *r, const wire_path *path, wire_message m, ir_t
                      const char *dims[IR_MAX_RANK]);
 /* Gives the extents of graph 0's inputs that the file leaves open the numbers that the caller says. */
 void onnx_set_inputs(onnx_reader *r, const wire_path *path);
+
+/* ---- contents.c ---- */
+/* What the tensor holds: a constant's contents, or those that are known for the run that the model is read for. NULL: not
+ * known. Evaluates nodes before it, each once. */
+const void *onnx_contents_of(onnx_reader *r, uint32_t graph, uint32_t tensor);
+void onnx_set_contents(onnx_reader *r, uint32_t graph, uint32_t tensor, const void *data);
+/* The tensor holds what that of the other graph does: a value that is seen from around. */
+void onnx_same_contents(onnx_reader *r, uint32_t graph, uint32_t tensor, uint32_t outer_graph, uint32_t outer_tensor);
+/* The node is whole: what it gives may follow from it. */
+void onnx_given_by(onnx_reader *r, uint32_t graph, uint32_t node);
 
 /* ---- graphs.c ---- */
 /* Reads a GraphProto into the scope's graph: its constants, inputs (unless they are given), nodes and outputs. */

@@ -71,6 +71,31 @@ bool onnx_op_has_input(const onnx_op *op, size_t i) {
     return i < op->input_count && op->inputs[i] != IR_NONE;
 }
 
+const void *onnx_op_contents(const onnx_op *op, size_t i) {
+    return onnx_op_has_input(op, i) ? onnx_contents_of(op->r, op->scope->graph, op->inputs[i]) : NULL;
+}
+
+static void note_computed(onnx_op *op, size_t input) {
+    onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s whose input %zu is computed", op->type, input),
+                        "convert the model with that input constant, or, if it is an input of the model, give its "
+                        "contents: --constant NAME=FILE");
+}
+
+bool onnx_op_pin(onnx_op *op, size_t input) {
+    const void *data = onnx_op_contents(op, input);
+    const ir_tensor t = *onnx_op_input(op, input);
+    if (onnx_op_has_input(op, input) && !data) {
+        note_computed(op, input);
+        return false;
+    }
+    if (onnx_op_has_input(op, input) && !t.data) {
+        ir_graph *g = onnx_graph_of(op->r, op->scope);
+        op->inputs[input] = ir_tensor_add(op->r->m, g, t.name, t.type, &t.shape);
+        g->tensors.at[op->inputs[input]].data = data;
+    }
+    return true;
+}
+
 /* The constant input, dropped; NULL: absent, or noted. */
 static const ir_tensor *drop_constant(onnx_op *op, size_t input, uint64_t *n) {
     const ir_tensor *t = onnx_op_input(op, input);
@@ -80,10 +105,9 @@ static const ir_tensor *drop_constant(onnx_op *op, size_t input, uint64_t *n) {
     if (!onnx_op_has_input(op, input)) {
         return NULL;
     }
-    if (!t->data) {
-        onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s whose input %zu is computed", op->type, input),
-                            "convert the model with that input constant, or, if it is an input of the model, give its "
-                            "contents: --constant NAME=FILE");
+    const void *data = onnx_op_contents(op, input);
+    if (!data) {
+        note_computed(op, input);
         return NULL;
     }
     if (!ir_shape_elements(&t->shape, n) || *n > MOST_NUMBERS) {
@@ -91,7 +115,10 @@ static const ir_tensor *drop_constant(onnx_op *op, size_t input, uint64_t *n) {
                       MOST_NUMBERS);
         return NULL;
     }
-    return t;
+    ir_tensor *known = BASE_NEW(op->r->arena, ir_tensor);
+    *known = *t;
+    known->data = data;
+    return known;
 }
 
 int64_t *onnx_op_constant(onnx_op *op, size_t input, size_t *n) {

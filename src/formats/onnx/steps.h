@@ -24,10 +24,16 @@ const int64_t *onnx_op_ints(onnx_op *op, const char *name, size_t *n);
 /* Numbers are ONNX's; a tensor without type stands for one that is absent. */
 const ir_tensor *onnx_op_input(const onnx_op *op, size_t i);
 bool onnx_op_has_input(const onnx_op *op, size_t i);
-/* The values of a constant integer input, which is dropped; NULL: it is absent; or not constant (noted), or a fault. */
+/* The values of a constant integer input, which is dropped; NULL: it is absent; or not constant (noted), or a fault. What is
+ * known for the run that the model is read for counts as constant. */
 int64_t *onnx_op_constant(onnx_op *op, size_t input, size_t *n);
 /* The same of numbers of any type. */
 double *onnx_op_numbers(onnx_op *op, size_t input, size_t *n);
+/* What the input holds, a constant or known for the run that the model is read for; NULL: absent, or not known. */
+const void *onnx_op_contents(const onnx_op *op, size_t i);
+/* An input whose contents the definition needs: it becomes a constant, where it is not one and is known for this run. false:
+ * it is not known, which was noted. */
+bool onnx_op_pin(onnx_op *op, size_t input);
 /* axis from 0, for a tensor of that rank; -1: a fault, reported. */
 int64_t onnx_op_axis(onnx_op *op, const char *what, int64_t axis, uint32_t rank);
 /* Each from 0, ascending, none twice; in place. false: a fault, reported. */

@@ -171,6 +171,25 @@ static void refuse_open(onnx_reader *r, const wire_path *path, size_t input) {
     wire_pb_error(&r->pb, &place, 0, "it is %s, and its open extents must be said:%s", shape.at, flags.at);
 }
 
+/* Of the run that the model is read for: which input holds what, and so which extents it has. Constants take no place in the
+ * order of the run's inputs. */
+static base_status take_contents(onnx_reader *r, ir_graph *g, const formats_contents **of) {
+    bool *skip = BASE_NEWS(r->arena, bool, g->inputs.n + 1);
+    for (size_t i = 0; i < r->options.constant_count && r->options.content_count; i++) {
+        const char *name = r->options.constants[i].name;
+        size_t input = 0;
+        base_status status =
+            name ? formats_find_input(r->arena, g, "constant", name, strlen(name), &input, r->d) : BASE_OK;
+        if (status != BASE_OK) {
+            return status;
+        }
+        skip[input] = true;
+    }
+    base_status status =
+        formats_match_contents(r->arena, g, r->options.contents, r->options.content_count, skip, of, r->d);
+    return status == BASE_OK ? formats_set_contents(r->arena, g, of, r->d) : status;
+}
+
 void onnx_set_inputs(onnx_reader *r, const wire_path *path) {
     ir_graph *g = &r->m->graphs.at[0];
     formats_shapes shapes = r->options.shapes;
@@ -192,6 +211,8 @@ void onnx_set_inputs(onnx_reader *r, const wire_path *path) {
         }
     }
     base_status status = formats_set_shapes(r->arena, g, &shapes, open, changed, r->d);
+    const formats_contents **of = BASE_NEWS(r->arena, const formats_contents *, g->inputs.n + 1);
+    status = status == BASE_OK ? take_contents(r, g, of) : status;
     for (size_t i = 0; i < g->inputs.n && status == BASE_OK && !r->options.keep_unsupported; i++) {
         const ir_shape *s = &g->tensors.at[g->inputs.at[i]].shape;
         for (uint32_t k = 0; k < s->rank; k++) {
@@ -210,6 +231,13 @@ void onnx_set_inputs(onnx_reader *r, const wire_path *path) {
     status = status == BASE_OK
                  ? formats_set_constants(r->arena, g, r->options.constants, r->options.constant_count, r->d)
                  : status;
+    for (size_t i = 0; i < g->inputs.n && status == BASE_OK; i++) {
+        const ir_tensor *t = &g->tensors.at[g->inputs.at[i]];
+        const void *data = of[i] && !t->data ? formats_contents_data(r->arena, t, of[i]) : NULL;
+        if (data) {
+            onnx_set_contents(r, 0, g->inputs.at[i], data);
+        }
+    }
     r->usage = status == BASE_USAGE;
     r->pb.failed = r->pb.failed || status != BASE_OK;
 }

@@ -1,0 +1,108 @@
+/* contents.c - what values hold in the one run that a model is read for, where the caller says it of the inputs.
+ *
+ * Takes the inputs' contents. Gives those of a value that follows from them, by evaluating the nodes that give it, when a
+ * step asks; then they are kept. The graph is not changed: its values stay computed. What an extent follows from is small,
+ * so larger values are not known.
+ */
+#include "formats/onnx/reader.h"
+
+enum { MOST_ELEMENTS = 1024, MOST_DEPTH = 2048 };
+
+static onnx_contents *entry(onnx_reader *r, uint32_t graph, uint32_t tensor) {
+    while (r->contents.n <= graph) {
+        *BASE_PUSH(r->arena, &r->contents) = (onnx_contents_list){0};
+    }
+    onnx_contents_list *list = &r->contents.at[graph];
+    while (list->n <= tensor) {
+        *BASE_PUSH(r->arena, list) = (onnx_contents){.node = IR_NONE, .same_as = IR_NONE};
+    }
+    return &list->at[tensor];
+}
+
+static bool wanted(const onnx_reader *r) {
+    return r->options.content_count > 0;
+}
+
+void onnx_set_contents(onnx_reader *r, uint32_t graph, uint32_t tensor, const void *data) {
+    entry(r, graph, tensor)->data = data;
+}
+
+void onnx_same_contents(onnx_reader *r, uint32_t graph, uint32_t tensor, uint32_t outer_graph, uint32_t outer_tensor) {
+    if (wanted(r)) {
+        onnx_contents *e = entry(r, graph, tensor);
+        e->same_in = outer_graph;
+        e->same_as = outer_tensor;
+    }
+}
+
+void onnx_given_by(onnx_reader *r, uint32_t graph, uint32_t node) {
+    const ir_node *n = &r->m->graphs.at[graph].nodes.at[node];
+    for (size_t i = 0; wanted(r) && i < n->output_count; i++) {
+        entry(r, graph, n->outputs[i])->node = node;
+    }
+}
+
+static bool small(const onnx_reader *r, const ir_graph *g, const ir_node *n) {
+    bool fine = true;
+    for (size_t i = 0; i < n->output_count && fine; i++) {
+        uint64_t elements = 0;
+        const ir_shape *s = &g->tensors.at[n->outputs[i]].shape;
+        fine = !ir_shape_computed(r->m, s) && ir_shape_elements(s, &elements) && elements <= MOST_ELEMENTS;
+    }
+    return fine;
+}
+
+static const void *find(onnx_reader *r, uint32_t graph, uint32_t tensor, unsigned depth);
+
+/* The node's inputs hold their contents for as long as it is evaluated. */
+static void evaluate(onnx_reader *r, uint32_t graph, uint32_t node, unsigned depth) {
+    ir_graph *g = &r->m->graphs.at[graph];
+    const ir_node *n = &g->nodes.at[node];
+    const void **data = BASE_NEWS(r->arena, const void *, n->input_count + 1);
+    bool fine = small(r, g, n);
+    for (size_t i = 0; i < n->input_count && fine; i++) {
+        data[i] = n->inputs[i] == IR_NONE ? NULL : find(r, graph, n->inputs[i], depth + 1);
+        fine = n->inputs[i] == IR_NONE || data[i];
+    }
+    if (fine) {
+        bool *lent = BASE_NEWS(r->arena, bool, n->input_count + 1);
+        for (size_t i = 0; i < n->input_count; i++) {
+            lent[i] = data[i] && !g->tensors.at[n->inputs[i]].data;
+            if (lent[i]) {
+                g->tensors.at[n->inputs[i]].data = data[i];
+            }
+        }
+        fine = ops_evaluate(r->arena, r->ops, r->m, g, n, NULL);
+        for (size_t i = 0; i < n->input_count; i++) {
+            if (lent[i]) {
+                g->tensors.at[n->inputs[i]].data = NULL;
+            }
+        }
+    }
+    for (size_t i = 0; i < n->output_count; i++) {
+        onnx_contents *e = entry(r, graph, n->outputs[i]);
+        e->data = fine ? g->tensors.at[n->outputs[i]].data : NULL;
+        e->node = IR_NONE; /* once */
+        g->tensors.at[n->outputs[i]].data = NULL;
+    }
+}
+
+static const void *find(onnx_reader *r, uint32_t graph, uint32_t tensor, unsigned depth) {
+    const void *data = r->m->graphs.at[graph].tensors.at[tensor].data;
+    if (data || !wanted(r) || graph >= r->contents.n || tensor >= r->contents.at[graph].n || depth > MOST_DEPTH) {
+        return data;
+    }
+    const onnx_contents *e = &r->contents.at[graph].at[tensor];
+    if (!e->data && e->same_as != IR_NONE) {
+        return find(r, e->same_in, e->same_as, depth + 1);
+    }
+    if (!e->data && e->node != IR_NONE) {
+        evaluate(r, graph, e->node, depth);
+        e = &r->contents.at[graph].at[tensor];
+    }
+    return e->data;
+}
+
+const void *onnx_contents_of(onnx_reader *r, uint32_t graph, uint32_t tensor) {
+    return find(r, graph, tensor, 0);
+}

@@ -1,0 +1,80 @@
+# ctest: name=e2e.onnx, timeout=300
+"""ONNX models that leave extents and shape-like inputs open: what a run's inputs say of them holds for that run, and for no other."""
+import os
+import pathlib
+import struct
+import tempfile
+
+import onnx_build as onnx
+from made import npy
+from support import burin
+
+os.chdir(tempfile.mkdtemp())
+
+
+def file(name, data):
+    pathlib.Path(name).write_bytes(data)
+
+
+def refused(*words, status=1, says):
+    done = burin(*words, status=status)
+    assert says in done.stderr, (words, says, done.stderr)
+
+
+def ran(*words, provider="reference"):
+    burin("run", *words, "--provider", provider, "--output-dir", "out", "--output-format", "raw", "--force")
+    return pathlib.Path("out/output_0.bin").read_bytes()
+
+
+# y = max of x along axes + one, where one is 1: the axes are computed from an input, in two steps
+file("axes.onnx", onnx.model(onnx.graph(
+    [onnx.node("Add", ["axes", "one"], ["a"]), onnx.node("Sub", ["a", "two"], ["b"]), onnx.node("ReduceMax", ["x", "b"], ["y"], keepdims=0)],
+    [onnx.value("x", "f32", ["batch", 3, None]), onnx.value("axes", "i32", [1])], [onnx.value("y", "f32")],
+    [onnx.tensor("one", "i32", [], [1]), onnx.tensor("two", "i32", [1], [2])])))
+X = [float(v * 7 % 11) for v in range(2 * 3 * 4)]
+file("x.npy", npy("<f4", (2, 3, 4), struct.pack("<24f", *X)))
+file("x.bin", struct.pack("<24f", *X))
+for axis in (0, 1, 2):
+    at = lambda b, c, i: X[b * 12 + c * 4 + i]
+    want = [[max(at(b, c, i) for b in range(2)) for c in range(3) for i in range(4)], [max(at(b, c, i) for c in range(3)) for b in range(2) for i in range(4)],
+            [max(at(b, c, i) for i in range(4)) for b in range(2) for c in range(3)]][axis]
+    file("axes.npy", npy("<i4", (1,), struct.pack("<i", axis + 1)))
+    for words in (("--input", "x.npy", "--input", "axes.npy"), ("--input", "axes=axes.npy", "--input", "x=x.npy"), ("--input", "axes=axes.npy", "--input", "x.npy"),
+                  ("--input", "x.bin", "--input", "axes.npy", "--shape", "x=2x3x4")):
+        assert list(struct.unpack(f"<{len(want)}f", ran("axes.onnx", *words))) == want, (axis, words)
+    assert list(struct.unpack(f"<{len(want)}f", ran("axes.onnx", "--input", "x.npy", "--input", "axes.npy", provider="host"))) == want, axis
+
+# for no single run: refused by name, whatever the shapes
+for words in (("compile", "axes.onnx", "-o", "axes_c"), ("plan", "axes.onnx"), ("verify", "axes.onnx", "axes_golden")):
+    refused(*words, says="it is batchx3x?, and its open extents must be said: --dim batch=N --dim x.2=N")
+    refused(*words, "--shape", "x=2x3x4", says="node[2] ReduceMax: operator ReduceMax whose input 1 is computed is not supported")
+refused("run", "axes.onnx", "--shape", "x=2x3x4", says="ReduceMax whose input 1 is computed")
+burin("compile", "axes.onnx", "--shape", "x=2x3x4", "--constant", "axes=axes.npy", "-o", "axes_c")
+
+# inputs that do not fit what the model says of them
+file("flat.npy", npy("<f4", (24,), struct.pack("<24f", *X)))
+file("other.npy", npy("<f4", (2, 4, 3), struct.pack("<24f", *X)))
+file("whole.npy", npy("<i4", (2, 3, 4), bytes(96)))
+refused("run", "axes.onnx", "--input", "flat.npy", "--input", "axes.npy", says='input 0 "x" is f32 ?x3x?, given was f32 24')
+refused("run", "axes.onnx", "--input", "other.npy", "--input", "axes.npy", says='input 0 "x" is f32 ?x3x?, given was f32 2x4x3')
+refused("run", "axes.onnx", "--input", "whole.npy", "--input", "axes.npy", says='input 0 "x" is f32 ?x3x?, given was i32 2x3x4')
+refused("run", "axes.onnx", "--input", "y=x.npy", "--input", "axes.npy", status=2, says='no input "y"')
+refused("run", "axes.onnx", "--input", "x.npy", "--input", "axes.npy", "--input", "axes.npy", status=2, says="3 are given")
+refused("run", "axes.onnx", "--input", "x=x.npy", "--input", "x=x.npy", status=2, says="given twice")
+refused("run", "axes.onnx", "--input", "x.npy", "--input", "axes.npy", "--dim", "batch=3", says="is f32 3x3x?, given was f32 2x3x4")
+
+# extents by name: of every input that has it
+file("dims.onnx", onnx.model(onnx.graph(
+    [onnx.node("Add", ["x", "z"], ["s"]), onnx.node("Relu", ["s"], ["y"])],
+    [onnx.value("x", "f32", ["batch", "n.of=x"]), onnx.value("z", "f32", ["batch", "n.of=x"])], [onnx.value("y", "f32")])))
+
+
+def shapes(*words):
+    return [line.split()[3] for line in burin("inspect", "dims.onnx", *words).stdout.splitlines() if line.startswith(("input ", "output "))]
+
+
+assert shapes("--dim", "batch=2", "--dim", "n.of=x=5") == ["2x5"] * 3
+assert shapes("--batch", "4", "--dim", "n.of=x=5") == ["4x5"] * 3
+assert shapes("--dim", "x.0=2", "--dim", "z.0=1", "--dim", "n.of=x=5") == ["2x5", "1x5", "2x5"]
+refused("plan", "dims.onnx", "--dim", "batch=2", says='graph/input[0] "x": it is 2xn.of=x, and its open extents must be said: --dim n.of=x=N')
+refused("plan", "dims.onnx", "--dim", "bach=2", status=2, says="bach=2")

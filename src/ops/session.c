@@ -337,6 +337,9 @@ static base_status run_while(call *c, const ir_node *n) {
     return status;
 }
 
+/* What setting up a node costs, however few elements it has, in scalar operations. */
+enum { NODE_COST = 500 };
+
 static base_status run_node(call *c, size_t i) {
     const ir_node *n = &graph_of(c)->nodes.at[i];
     switch (ir_control_of(n)) {
@@ -348,7 +351,7 @@ static base_status run_node(call *c, size_t i) {
         break;
     }
     const compiled_graph *g = &c->s->graphs[c->graph];
-    c->s->cost += g->costs[i];
+    c->s->cost += g->costs[i] + NODE_COST;
     if (c->s->o.most_cost != 0 && c->s->cost > c->s->o.most_cost) {
         return base_error(c->d, NULL, "%s: it takes more than %" PRIu64 " scalar operations", c->s->m->file,
                           c->s->o.most_cost);

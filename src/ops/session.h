@@ -15,7 +15,7 @@ typedef struct ops_session_options {
     bool simplified;      /* programs simplified by ranges; else as instantiated */
     uint64_t max_trips;   /* rounds of one loop, each time it is met; 0: no such bound */
     uint64_t most_trips;  /* rounds of all loops of one run; 0: OPS_MOST_TRIPS */
-    uint64_t most_cost;   /* scalar operations of one run; 0: no bound */
+    uint64_t most_cost;   /* scalar operations of one run, some hundred more for each node of each round; 0: no bound */
     uint32_t graph;       /* whose inputs and outputs are meant: 0, the model's own */
 } ops_session_options;
 

@@ -10,5 +10,6 @@
 #include "wire/flexbuffers.h"
 #include "wire/flexbuild.h"
 #include "wire/protobuf.h"
+#include "wire/protobuild.h"
 
 #endif

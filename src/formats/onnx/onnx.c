@@ -3,7 +3,7 @@
  * Takes a file's bytes. Gives the graph, and those that its nodes hold, as verified graphs whose constants are borrowed from
  * the bytes. Structural faults end the reading with one line; what is valid but not supported is collected and listed whole.
  */
-#include "formats/onnx/reader.h"
+#include "formats/onnx/writer.h"
 
 #include <string.h>
 
@@ -140,4 +140,5 @@ const formats_interface formats_onnx = {
     .extensions = extensions,
     .recognise = recognise,
     .read = read,
+    .write = onnx_write,
 };

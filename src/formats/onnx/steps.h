@@ -5,7 +5,7 @@
 #ifndef BURIN_ONNX_STEPS_H
 #define BURIN_ONNX_STEPS_H
 
-#include "formats/onnx/dictionary.h"
+#include "formats/onnx/writer.h"
 
 /* steps_attributes.c */
 extern const onnx_step_kind onnx_step_int, onnx_step_float, onnx_step_text, onnx_step_ints, onnx_step_floats,

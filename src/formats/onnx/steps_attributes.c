@@ -11,7 +11,14 @@ static void make_int(onnx_op *op, const onnx_step *s) {
         ir_attr_int(op->r->m, op->node, s->name, a ? a->i : s->a);
     }
 }
-const onnx_step_kind onnx_step_int = {"INT", make_int, NULL};
+
+static void put_int(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INT);
+    if (a && (s->b || a->v.i != s->a)) {
+        onnx_out_int(out, s->attr, a->v.i);
+    }
+}
+const onnx_step_kind onnx_step_int = {"INT", make_int, put_int};
 
 static void make_float(onnx_op *op, const onnx_step *s) {
     const onnx_attr *a = onnx_op_attr(op, s->attr, ONNX_FLOAT);
@@ -19,7 +26,16 @@ static void make_float(onnx_op *op, const onnx_step *s) {
         ir_attr_float(op->r->m, op->node, s->name, a ? (double)a->f : (double)(float)s->f);
     }
 }
-const onnx_step_kind onnx_step_float = {"FLOAT", make_float, NULL};
+
+static void put_float(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_FLOAT);
+    if (a && (double)(float)a->v.f != a->v.f && a->v.f == a->v.f) {
+        onnx_out_cannot(out, "its attribute %s is no float of 32 bits", s->name);
+    } else if (a && (float)a->v.f != (float)s->f) {
+        onnx_out_float(out, s->attr, (float)a->v.f);
+    }
+}
+const onnx_step_kind onnx_step_float = {"FLOAT", make_float, put_float};
 
 static void make_text(onnx_op *op, const onnx_step *s) {
     const char *text = onnx_op_text(op, s->attr, s->text);
@@ -27,7 +43,14 @@ static void make_text(onnx_op *op, const onnx_step *s) {
         ir_attr_text(op->r->m, op->node, s->name, text);
     }
 }
-const onnx_step_kind onnx_step_text = {"TEXT", make_text, NULL};
+
+static void put_text(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_TEXT);
+    if (a && strcmp(a->v.text, s->text ? s->text : "") != 0) {
+        onnx_out_text(out, s->attr, a->v.text);
+    }
+}
+const onnx_step_kind onnx_step_text = {"TEXT", make_text, put_text};
 
 static void make_ints(onnx_op *op, const onnx_step *s) {
     size_t n;
@@ -38,7 +61,14 @@ static void make_ints(onnx_op *op, const onnx_step *s) {
         ir_attr_ints(op->r->m, op->node, s->name, list, n);
     }
 }
-const onnx_step_kind onnx_step_ints = {"INTS", make_ints, NULL};
+
+static void put_ints(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = s->b ? onnx_out_attr(out, s->name, IR_INTS) : onnx_out_optional(out, s->name, IR_INTS);
+    if (a) {
+        onnx_out_ints(out, s->attr, a->v.ints, a->n);
+    }
+}
+const onnx_step_kind onnx_step_ints = {"INTS", make_ints, put_ints};
 
 static void make_floats(onnx_op *op, const onnx_step *s) {
     const onnx_attr *a = onnx_op_attr(op, s->attr, ONNX_FLOATS);
@@ -50,7 +80,18 @@ static void make_floats(onnx_op *op, const onnx_step *s) {
         ir_attr_floats(op->r->m, op->node, s->name, list, a->n);
     }
 }
-const onnx_step_kind onnx_step_floats = {"FLOATS", make_floats, NULL};
+
+static void put_floats(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_optional(out, s->name, IR_FLOATS);
+    float *list = BASE_NEWS(out->arena, float, a ? a->n + 1 : 1);
+    for (size_t i = 0; a && i < a->n; i++) {
+        list[i] = (float)a->v.floats[i];
+    }
+    if (a) {
+        onnx_out_floats(out, s->attr, list, a->n);
+    }
+}
+const onnx_step_kind onnx_step_floats = {"FLOATS", make_floats, put_floats};
 
 static void make_only(onnx_op *op, const onnx_step *s) {
     const int64_t v = onnx_op_int(op, s->attr, s->a);
@@ -59,14 +100,20 @@ static void make_only(onnx_op *op, const onnx_step *s) {
                             s->text);
     }
 }
-const onnx_step_kind onnx_step_only = {"ONLY", make_only, NULL};
+
+/* What is not written is what the standard says of an absent one. */
+static void put_nothing(onnx_out *out, const onnx_step *s) {
+    (void)out;
+    (void)s;
+}
+const onnx_step_kind onnx_step_only = {"ONLY", make_only, put_nothing};
 
 static void make_ignored(onnx_op *op, const onnx_step *s) {
     for (size_t i = 0; i < op->attrs.n; i++) {
         op->attrs.at[i].used = op->attrs.at[i].used || strcmp(op->attrs.at[i].name, s->attr) == 0;
     }
 }
-const onnx_step_kind onnx_step_ignored = {"IGNORED", make_ignored, NULL};
+const onnx_step_kind onnx_step_ignored = {"IGNORED", make_ignored, put_nothing};
 
 static void make_type(onnx_op *op, const onnx_step *s) {
     const onnx_attr *a = onnx_op_attr(op, s->attr, ONNX_INT);
@@ -84,7 +131,14 @@ static void make_type(onnx_op *op, const onnx_step *s) {
         t->type = onnx_type_base(code);
     }
 }
-const onnx_step_kind onnx_step_type = {"TYPE", make_type, NULL};
+
+static void put_type(onnx_out *out, const onnx_step *s) {
+    const base_type type = onnx_out_output(out, (size_t)s->b)->type;
+    if (!s->text || type != onnx_out_input(out, 0)->type) {
+        onnx_out_int(out, s->attr, onnx_type_code(type));
+    }
+}
+const onnx_step_kind onnx_step_type = {"TYPE", make_type, put_type};
 
 static void make_scalar(onnx_op *op, const onnx_step *s) {
     const onnx_attr *a = onnx_op_attr(op, s->attr, ONNX_FLOAT);
@@ -111,4 +165,12 @@ static void make_axis(onnx_op *op, const onnx_step *s) {
         ir_attr_int(op->r->m, op->node, s->name, at);
     }
 }
-const onnx_step_kind onnx_step_axis = {"AXIS", make_axis, NULL};
+
+static void put_axis(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INT);
+    const int64_t rank = (int64_t)onnx_out_input(out, 0)->shape.rank + s->b;
+    if (a && a->v.i != (s->a < 0 ? s->a + rank : s->a)) {
+        onnx_out_int(out, s->attr, a->v.i);
+    }
+}
+const onnx_step_kind onnx_step_axis = {"AXIS", make_axis, put_axis};

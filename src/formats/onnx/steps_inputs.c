@@ -8,7 +8,14 @@ static void make_list_in(onnx_op *op, const onnx_step *s) {
         ir_attr_ints(op->r->m, op->node, s->name, list, n);
     }
 }
-const onnx_step_kind onnx_step_list_in = {"LIST_IN", make_list_in, NULL};
+
+static void put_list_in(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_optional(out, s->name, IR_INTS);
+    if (a) {
+        onnx_out_list(out, (size_t)s->a, s->name, a->v.ints, a->n);
+    }
+}
+const onnx_step_kind onnx_step_list_in = {"LIST_IN", make_list_in, put_list_in};
 
 static void make_axis_in(onnx_op *op, const onnx_step *s) {
     size_t n;
@@ -22,7 +29,17 @@ static void make_axis_in(onnx_op *op, const onnx_step *s) {
         ir_attr_int(op->r->m, op->node, s->name, axis);
     }
 }
-const onnx_step_kind onnx_step_axis_in = {"AXIS_IN", make_axis_in, NULL};
+
+static void put_axis_in(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INT);
+    const ir_shape scalar = {0};
+    void *data = base_alloc(out->arena, 1, sizeof(int64_t));
+    if (a) {
+        base_store(BASE_I64, data, 0, (base_value){.i = a->v.i});
+        onnx_out_constant(out, (size_t)s->a, s->name, BASE_I64, &scalar, data);
+    }
+}
+const onnx_step_kind onnx_step_axis_in = {"AXIS_IN", make_axis_in, put_axis_in};
 
 /* Of no axes: none where noop_with_empty_axes says so, else all. */
 static void make_axes(onnx_op *op, const onnx_step *s) {
@@ -43,11 +60,29 @@ static void make_axes(onnx_op *op, const onnx_step *s) {
         ir_attr_ints(op->r->m, op->node, s->name, axes, n);
     }
 }
-const onnx_step_kind onnx_step_axes = {"AXES", make_axes, NULL};
+
+/* No axes are all, unless noop_with_empty_axes says that they are none. */
+static void put_axes(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INTS);
+    if (a && a->n == 0 && s->b) {
+        onnx_out_int(out, "noop_with_empty_axes", 1);
+    } else if (a && a->n == 0 && onnx_out_input(out, 0)->shape.rank > 0) {
+        onnx_out_cannot(out, "it has no axes, which means all");
+    } else if (a && a->n > 0 && s->attr) {
+        onnx_out_ints(out, s->attr, a->v.ints, a->n);
+    } else if (a && a->n > 0) {
+        onnx_out_list(out, (size_t)s->a, s->name, a->v.ints, a->n);
+    }
+}
+const onnx_step_kind onnx_step_axes = {"AXES", make_axes, put_axes};
 
 static void make_drop_in(onnx_op *op, const onnx_step *s) {
     if ((size_t)s->a < op->input_count) {
         op->dropped[s->a] = true;
     }
 }
-const onnx_step_kind onnx_step_drop_in = {"DROP_IN", make_drop_in, NULL};
+
+static void put_drop_in(onnx_out *out, const onnx_step *s) {
+    out->absent |= (uint64_t)1 << s->a;
+}
+const onnx_step_kind onnx_step_drop_in = {"DROP_IN", make_drop_in, put_drop_in};

@@ -1,0 +1,28 @@
+/* onnx.c - target `onnx`: an ONNX model, as the format writes it (docs/ONNX.md).
+ *
+ * Takes a model after those passes whose results ONNX has words for. Gives one file. Needs no plan.
+ */
+#include "formats/formats.h"
+#include "targets/target.h"
+
+static base_status emit(base_arena *arena, const plan_module *plan, const ir_model *model, const target_options *o,
+                        target_files *out, base_diags *d) {
+    base_text bytes = {.arena = arena};
+    (void)plan;
+    (void)o;
+    base_status status = formats_find("onnx")->write(arena, model, NULL, &bytes, d);
+    *BASE_PUSH(arena, &out->list) = (base_output_file){.name = "model.onnx", .bytes = bytes.at, .size = bytes.n};
+    return status;
+}
+
+const target_interface target_onnx = {
+    .name = "onnx",
+    .description = "ONNX model, read back by ONNX Runtime",
+    .extension = "onnx",
+    .executable = false,
+    .needs_plan = false,
+    .passes = "fold moves dead",
+    .format = "onnx",
+    .unused = "device prefix layout weights test compiler",
+    .emit = emit,
+};

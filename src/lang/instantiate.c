@@ -745,8 +745,9 @@ static void finish_output(lang_inst *in, const lang_output_decl *decl, const lan
                dims_shown(in, &want->shape), given.at);
 }
 
+/* Of a call that lists outputs, those. */
 static void finish_outputs(lang_inst *in) {
-    for (size_t k = 0; k < in->op->outputs.n; k++) {
+    for (size_t k = 0; k < in->op->outputs.n && (k < in->call->output_count || in->call->output_count == 0); k++) {
         const lang_output_decl *decl = &in->op->outputs.at[k];
         const lang_actual *a = lang_i_tensor(in, decl->name);
         if (a && !a->family)

@@ -34,6 +34,16 @@
 #define AXES_IN(name, input) STEP(axes, name, NULL, NULL, 0, input, 0)
 #define AXES_IN_NOOP(name, input) STEP(axes, name, NULL, NULL, 0, input, 1)
 #define DROP_IN(input) STEP(drop_in, NULL, NULL, NULL, 0, input, 0)
+#define WINDOW(weights) STEP(window, NULL, NULL, NULL, 0, weights, 1)
+#define WINDOW_GIVEN(weights) STEP(window, NULL, NULL, NULL, 0, weights, 2)
+#define POOL STEP(window, NULL, NULL, NULL, 0, 0, 0)
+#define POOL_DILATED STEP(window, NULL, NULL, NULL, 0, 0, 1)
+#define WINDOW_TRANSPOSED(weights) STEP(transposed, NULL, NULL, NULL, 0, weights, 0)
+#define UNPOOL(input) STEP(unpool, NULL, NULL, NULL, 0, input, 0)
+#define AXES_FROM(name, first) STEP(axes_from, name, NULL, NULL, 0, first, 0)
+#define GIVEN(name, value) STEP(given, name, NULL, NULL, 0, value, 0)
+#define MEAN_AXES(name, attr) STEP(mean_axes, name, attr, NULL, 0, 0, 0)
+#define OUTPUTS(most, remedy) STEP(outputs, NULL, NULL, remedy, 0, most, 0)
 
 static const onnx_word words[] = {
 #define OP(domain, op, since, word, needed, most, gives, most_given, ...)                                              \

@@ -9,7 +9,7 @@
 
 #include "lang/lang.h"
 
-#define LANG_MAX_PACK 16u    /* entries of a pack */
+#define LANG_MAX_PACK 64u    /* entries of a pack; of those that are extents of a tensor, LANG_MAX_RANK */
 #define LANG_MAX_HEIGHT 200u /* of a tree, and of nested brackets in the text */
 
 typedef uint32_t lang_symbol;

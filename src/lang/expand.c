@@ -40,6 +40,23 @@ lang_val lang_x_condition(lang_inst *in, const lang_expr *e, int at, const char 
 }
 
 /* ---- fns ---- */
+typedef struct argument {
+    uint32_t n;           /* entries; of what is no pack 1 */
+    const lang_val *vals; /* of a pack; else NULL: `one` */
+    lang_val one;
+} argument;
+
+static bool pack_argument(lang_inst *in, const lang_expr *e, int at, argument *a) {
+    lang_pack list;
+    if (!lang_x_pack(in, e, at, &list))
+        return false;
+    lang_val *vals = BASE_NEWS(in->arena, lang_val, list.n + 1);
+    memcpy(vals, list.at, list.n * sizeof *vals);
+    a->n = list.n;
+    a->vals = vals;
+    return true;
+}
+
 bool lang_x_enter(lang_inst *in, const lang_expr *e, const lang_fn_decl *fn, int at, bool values, lang_entered *was) {
     was->floor = in->floor;
     was->n = in->env.n;
@@ -61,28 +78,30 @@ bool lang_x_enter(lang_inst *in, const lang_expr *e, const lang_fn_decl *fn, int
         return false;
     }
     /* All arguments before the first binding: they are the caller's, and must not see the callee's names. */
-    lang_pack *lists = BASE_NEWS(in->arena, lang_pack, fn->param_count + 1);
+    argument *args = BASE_NEWS(in->arena, argument, fn->param_count + 1);
     for (uint32_t k = 0; k < fn->param_count; k++) {
+        argument *a = &args[k];
         bool ok = true;
         if (!values) {
             int n = fn->params[k].pack ? lang_x_length(in, e->args[k]) : 0;
             ok = n != LANG_BAD_PACK;
-            lists[k].n = n == LANG_NO_PACK ? 1u : (uint32_t)n;
+            a->n = n == LANG_NO_PACK ? 1u : (uint32_t)n;
         } else if (fn->params[k].pack) {
-            ok = lang_x_pack(in, e->args[k], at, &lists[k]);
+            ok = pack_argument(in, e->args[k], at, a);
         } else {
-            lists[k].n = 1;
-            lists[k].at[0] = lang_x(in, e->args[k], at);
-            ok = lists[k].at[0].kind != LANG_V_BAD;
+            a->n = 1;
+            a->one = lang_x(in, e->args[k], at);
+            ok = a->one.kind != LANG_V_BAD;
         }
         if (!ok)
             return false;
     }
     for (uint32_t k = 0; k < fn->param_count; k++) {
         if (values) {
-            lang_i_bind(in, fn->params[k].name, fn->params[k].pack, lists[k].at, lists[k].n);
+            lang_i_bind(in, fn->params[k].name, fn->params[k].pack, args[k].vals ? args[k].vals : &args[k].one,
+                        args[k].n);
         } else {
-            lang_i_bind_length(in, fn->params[k].name, lists[k].n);
+            lang_i_bind_length(in, fn->params[k].name, args[k].n);
             in->env.at[in->env.n - 1].pack = fn->params[k].pack;
         }
     }

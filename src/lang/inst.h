@@ -108,7 +108,7 @@ typedef struct lang_inst {
 #define LANG_MAX_STEPS (UINT64_C(1) << 22)
 #define LANG_MAX_FNS 64u     /* fn inside fn */
 #define LANG_MAX_CHOICE 256u /* leaves of a choice */
-#define LANG_MAX_LEAVES 16u  /* of a choice that goes through a word */
+#define LANG_MAX_LEAVES 64u  /* of a choice that goes through a word */
 
 /* ---- instantiate.c: errors ---- */
 lang_val lang_i_fail(lang_inst *in, lang_pos pos, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -85,11 +85,11 @@ static bool bind_attrs(lang_inst *in) {
         const lang_attr_decl *a = &in->op->attrs.at[k];
         const char *name = lang_name(in->lib, a->name);
         const ir_attr *given = find_attr(in->call, name);
-        lang_pack list = {0};
+        lang_pack list;
         if (given) {
             if (!attr_values(a, given, &list)) {
                 lang_i_fail(in, a->pos, "attribute '%s' must be %s%s", name, a->pack ? lists[a->kind] : kinds[a->kind],
-                            a->pack ? " of at most 16 entries" : "");
+                            a->pack ? base_printf(in->arena, " of at most %u entries", LANG_MAX_PACK) : "");
                 return false;
             }
         } else if (a->has_default) {
@@ -147,7 +147,7 @@ static bool bind_type(lang_inst *in, lang_pos pos, lang_symbol name, base_type g
 /* One extent meets its name: bound at first, equal from then on. */
 static bool bind_extent(lang_inst *in, const lang_dim_decl *d, const lang_actual *a, const int64_t *dim, uint32_t n,
                         uint32_t member) {
-    lang_val vals[LANG_MAX_PACK];
+    lang_val vals[LANG_MAX_RANK];
     for (uint32_t k = 0; k < n; k++)
         vals[k] = lang_v_int(dim[k]);
     const lang_binding *b = lang_i_find(in, d->name, d->pack);

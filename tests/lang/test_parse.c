@@ -36,7 +36,7 @@ static const struct {
     {"op f attr a..:^text in X[N] Y[n<N] = X[n]", "a pack of texts"},
     {"op f attr a ^a in X[N] Y[n<N] = X[n]", "attribute 'a' is stated twice"},
     {"op f attr a.. = {1,2^;3} in X[N] Y[n<N] = X[n]", "expected '}'"},
-    {"op f attr a.. = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,^17} in X[N] Y[n<N] = X[n]", "at most 16 entries"},
+    {"op f attr a.. = {" SIXTY_FOUR ",^65} in X[N] Y[n<N] = X[n]", "at most 64 entries"},
     /* inputs and outputs */
     {"op f in ^[N] Y[n<N] = 1", "expected the name of an input"},
     {"op f in X:^i9[N] Y[n<N] = X[n]", "there is no type 'i9'"},

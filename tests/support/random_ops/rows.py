@@ -100,6 +100,10 @@ class Draw(random.Random):
             t.scale, t.zero = [s], [z]
         return t
 
+    def parts(self):
+        """How many pieces; sometimes many."""
+        return self.randint(17, 40) if self.random() < 0.1 else self.randint(1, 4)
+
     def broadcast(self, most=4):
         """Two shapes that can be broadcast together."""
         full = self.shape(0 if self.random() < 0.1 else 1, most, 4)

@@ -31,7 +31,7 @@ def transpose(r, kind):
 def concatenation(r, kind):
     x = r.tensor(kind, r.shape(1, 4))
     axis, parts = r.randrange(len(x.shape)), [x]
-    for _ in range(r.randint(0, 3)):
+    for _ in range(r.parts() - 1):
         shape = list(x.shape)
         shape[axis] = r.randint(1, 4)
         other = kind == 'u8' and r.flag()  # of another scale
@@ -42,20 +42,22 @@ def concatenation(r, kind):
 @row('PACK', *NUMBERS, 'u32', options='Pack')
 def pack(r, kind):
     x = r.tensor(kind, r.shape(0, 3))
-    parts = [x] + [r.tensor(kind, x.shape, scale=x.scale[0] if x.scale else None, zero=x.zero[0] if x.zero else None) for _ in range(r.randint(0, 3))]
+    parts = [x] + [r.tensor(kind, x.shape, scale=x.scale[0] if x.scale else None, zero=x.zero[0] if x.zero else None) for _ in range(r.parts() - 1)]
     return parts, [r.out(kind, like=x)], {'axis': r.randint(-len(x.shape) - 1, len(x.shape)), 'valuesCount': len(parts)}
 
 
 @row('UNPACK', 'f32', 'f16', 'i8', 'u8', 'i16', 'i32', 'bool', options='Unpack')
 def unpack(r, kind):
-    x = r.tensor(kind, r.shape(1, 4, 4))
-    axis = r.randint(-len(x.shape), len(x.shape) - 1)
+    shape = r.shape(1, 4, 4)
+    axis = r.randint(-len(shape), len(shape) - 1)
+    shape[axis] = r.parts()
+    x = r.tensor(kind, shape)
     return [x], [r.out(kind, like=x) for _ in range(x.shape[axis])], {'axis': axis, 'num': x.shape[axis]}
 
 
 @row('SPLIT', *NUMBERS, options='Split')
 def split(r, kind):
-    shape, parts = r.shape(1, 4), r.randint(1, 3)
+    shape, parts = r.shape(1, 4), r.parts()
     axis = r.randrange(len(shape))
     shape[axis] *= parts
     x = r.tensor(kind, shape)
@@ -64,7 +66,7 @@ def split(r, kind):
 
 @row('SPLIT_V', *NUMBERS, options='SplitV')
 def split_v(r, kind):
-    shape, sizes = r.shape(1, 4), [r.randint(1, 3) for _ in range(r.randint(1, 4))]
+    shape, sizes = r.shape(1, 4), [r.randint(1, 3) for _ in range(r.parts())]
     axis = r.randrange(len(shape))
     shape[axis] = sum(sizes)
     if r.flag():

@@ -82,7 +82,7 @@ static uint32_t add_tensor(plan_builder *b, plan_tensor t) {
     uint32_t i = (uint32_t)b->plan->tensors.n;
     t.root = i;
     t.alignment = b->o->device->machine.alignment;
-    t.first = UINT32_MAX;
+    t.first = t.until = UINT32_MAX;
     *BASE_PUSH(b->arena, &b->plan->tensors) = t;
     return i;
 }

@@ -1,7 +1,7 @@
 /* lifetimes.c - how long each tensor lives, and where it lies.
  *
- * Takes the kernels of a plan and its tensors. Gives lifetimes as intervals of kernels, and offsets, with what shares
- * bytes (share.c). A loop goes through its kernels again: what is there before it and is used inside lives to its end.
+ * Takes the kernels of a plan and its tensors. Gives lifetimes as intervals of kernels (of an operator's intermediate values as
+ * intervals of its stages), and offsets, with what shares bytes (share.c). A loop goes through its kernels again: what is there before it and is used inside lives to its end.
  */
 #include <string.h>
 
@@ -129,6 +129,63 @@ static void find_accesses(plan_lives *l) {
     }
 }
 
+/* A recurrence runs its stages together. */
+static void group_of(const lang_program *p, size_t stage, uint32_t *from, uint32_t *until) {
+    *from = *until = (uint32_t)stage;
+    while (p->stages.at[stage].rec >= 0 && *from > 0 && p->stages.at[*from - 1].rec == p->stages.at[stage].rec) {
+        --*from;
+    }
+    while (p->stages.at[stage].rec >= 0 && *until + 1 < p->stages.n &&
+           p->stages.at[*until + 1].rec == p->stages.at[stage].rec) {
+        ++*until;
+    }
+}
+
+static void touch_by_stages(plan_lives *l, uint32_t tensor, uint32_t from, uint32_t until) {
+    if (tensor != IR_NONE) {
+        l->from[tensor] = from < l->from[tensor] ? from : l->from[tensor];
+        l->until[tensor] = until > l->until[tensor] ? until : l->until[tensor];
+    }
+}
+
+static void find_stages_of(plan_lives *l, const plan_kernel *k) {
+    const lang_program *p = k->program;
+    uint32_t from, until;
+    for (size_t s = 0; s < p->stages.n; s++) {
+        base_arena *scratch = base_arena_new(base_arena_memory(l->scratch));
+        const uint8_t *reached = lang_reached(scratch, p, &p->stages.at[s]);
+        group_of(p, s, &from, &until);
+        touch_by_stages(l, k->tensor[p->stages.at[s].tensor], from, until);
+        for (lang_ref r = 1; r <= p->stages.at[s].body; r++) {
+            if (reached[r] != 0 && lang_at(p, r)->kind == LANG_READ) {
+                touch_by_stages(l, k->tensor[lang_at(p, r)->index], from, until);
+            }
+        }
+        base_arena_free(scratch);
+    }
+    for (size_t i = 0; i < p->outputs.n; i++) { /* the kernel gives it, whoever looks */
+        touch_by_stages(l, k->tensor[p->outputs.at[i]], 0, UINT32_MAX);
+    }
+}
+
+/* An intermediate value of an operator is needed by some of its stages. What a function of the caller's does is not known. */
+static void find_stages(plan_lives *l) {
+    const plan_module *p = l->p;
+    l->from = BASE_NEWS(l->scratch, uint32_t, p->tensors.n + 1);
+    l->until = BASE_NEWS(l->scratch, uint32_t, p->tensors.n + 1);
+    memset(l->from, 0xff, (p->tensors.n + 1) * sizeof *l->from);
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        const plan_kernel *k = &p->kernels.at[i];
+        if (k->control == PLAN_COMPUTE && k->program->external == NULL && k->program->stages.n > 1) {
+            find_stages_of(l, k);
+        } else {
+            for (size_t t = 0; t < k->program->tensors.n; t++) {
+                touch_by_stages(l, k->tensor[t], 0, UINT32_MAX);
+            }
+        }
+    }
+}
+
 /* What a loop found and uses it will want again in the next round. */
 static void extend_over_loops(plan_lives *l) {
     for (size_t t = 0; t < l->p->tensors.n; t++) {
@@ -144,6 +201,22 @@ static void extend_over_loops(plan_lives *l) {
 }
 
 /* ---- lifetimes and offsets ---- */
+
+/* Stages, where they say more than kernels: of scratch that nobody shares. */
+static void fill_stages(const plan_lives *l) {
+    plan_module *p = l->p;
+    bool *shared = BASE_NEWS(l->scratch, bool, p->tensors.n + 1);
+    for (uint32_t i = 0; i < p->tensors.n; i++) {
+        shared[p->tensors.at[i].root] = shared[p->tensors.at[i].root] || p->tensors.at[i].root != i;
+    }
+    for (uint32_t i = 0; i < p->tensors.n; i++) {
+        plan_tensor *t = &p->tensors.at[i];
+        const bool own = t->role == PLAN_SCRATCH && t->root == i && !shared[i] && t->first == t->last;
+        const bool known = own && l->from[i] <= l->until[i];
+        t->from = known ? l->from[i] : 0;
+        t->until = known ? l->until[i] : UINT32_MAX;
+    }
+}
 
 static void fill_lifetimes(const plan_lives *l) {
     plan_module *p = l->p;
@@ -162,6 +235,18 @@ static void fill_lifetimes(const plan_lives *l) {
         t->first = root->first == UINT32_MAX ? 0 : root->first;
         t->last = root->last;
     }
+    fill_stages(l);
+}
+
+/* The number of the first stage of each kernel in the whole plan; one more: of the end. A kernel without stages counts as one. */
+static uint32_t *stage_numbers(base_arena *scratch, const plan_module *p) {
+    uint32_t *at = BASE_NEWS(scratch, uint32_t, p->kernels.n + 2);
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        const size_t n = p->kernels.at[i].program->stages.n;
+        at[i + 1] = at[i] + (n > 0 ? (uint32_t)n : 1);
+    }
+    at[p->kernels.n + 1] = at[p->kernels.n] + 1; /* a plan without kernels */
+    return at;
 }
 
 static uint64_t line_up(plan_module *p, plan_role role) {
@@ -181,13 +266,17 @@ static void place(base_arena *arena, base_arena *scratch, plan_module *p) {
     plan_block *blocks = BASE_NEWS(scratch, plan_block, p->tensors.n + 1);
     uint32_t *owner = BASE_NEWS(scratch, uint32_t, p->tensors.n + 1);
     const char *winner = "";
+    const uint32_t *at = stage_numbers(scratch, p);
     size_t n = 0;
     for (uint32_t i = 0; i < p->tensors.n; i++) {
         const plan_tensor *t = &p->tensors.at[i];
         if (t->root == i && t->role != PLAN_CONSTANT && t->role != PLAN_STATE) {
+            const uint32_t end = at[t->last + 1] - 1;
             owner[n] = i;
-            blocks[n++] =
-                (plan_block){.bytes = t->bytes, .first = t->first, .last = t->last, .alignment = t->alignment};
+            blocks[n++] = (plan_block){.bytes = t->bytes,
+                                       .first = at[t->first] + t->from,
+                                       .last = t->until < end - at[t->last] ? at[t->last] + t->until : end,
+                                       .alignment = t->alignment};
         }
     }
     p->arena_bytes = plan_place(scratch, blocks, n, &winner);
@@ -242,6 +331,7 @@ void plan_place_tensors(base_arena *arena, plan_module *p, bool share) {
     find_loops(&l);
     find_branches(&l);
     find_accesses(&l);
+    find_stages(&l);
     extend_over_loops(&l);
     if (share) {
         share_and_place(arena, &l);

@@ -21,6 +21,7 @@ typedef struct plan_lives {
     base_arena *scratch;
     plan_module *p;
     uint32_t *first, *last;         /* of each tensor by itself, loops counted in; first IR_NONE: not at all */
+    uint32_t *from, *until;         /* of each tensor, in the kernels that use it: the stages that do */
     uint32_t *write_first, *writes; /* tensor t is written by writes[write_first[t] .. write_first[t + 1]) */
     plan_span *loops;
     uint32_t *loop_of;   /* of each kernel: the innermost loop, or IR_NONE */

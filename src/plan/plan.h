@@ -112,6 +112,8 @@ typedef struct plan_tensor {
     uint32_t root; /* its own index, or the tensor whose bytes it shares at offset root_offset */
     uint64_t root_offset;
     uint32_t first, last; /* kernels during which its bytes are live; inputs from 0, outputs to the last */
+    /* SCRATCH in one kernel alone, and of bytes of its own: the stages of it during which they are live; else 0, UINT32_MAX */
+    uint32_t from, until;
     /* in the arena (roots of INPUT OUTPUT ACTIVATION SCRATCH), the state region, or the constants */
     uint64_t offset;
     uint32_t memory;  /* index of plan_device memories */
@@ -135,7 +137,7 @@ typedef struct plan_module {
     BASE_VEC(plan_count) counts;        /* of outputs */
     uint32_t loops;                     /* how many loops there are */
     uint64_t max_trips;                 /* rounds of a loop after which the run ends with an error; 0: no bound */
-    uint64_t arena_bytes, arena_bound;  /* the bound: max over kernels of live bytes (this order, whole tensors) */
+    uint64_t arena_bytes, arena_bound;  /* the bound: max over stages of live bytes (this order, whole tensors) */
     uint64_t state_bytes, constant_bytes;
     /* which order won: "by size" ... ; with "optimal (this order, whole tensors)" when it meets the bound */
     const char *placement;

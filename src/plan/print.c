@@ -182,6 +182,9 @@ static void put_tensor(base_text *out, const plan_module *p, uint32_t i) {
         base_put(out, ",\"offset\":%" PRIu64 ",\"first\":%u,\"last\":%u,\"root\":%u,\"root_offset\":%" PRIu64,
                  t->offset, t->first, t->last, t->root, t->root_offset);
     }
+    if (t->until != UINT32_MAX) {
+        base_put(out, ",\"from\":%u,\"until\":%u", t->from, t->until);
+    }
     base_puts(out, "}");
 }
 

@@ -25,6 +25,12 @@ static bool in_arena(const plan_tensor *t) {
     return t->role != PLAN_CONSTANT && t->role != PLAN_STATE;
 }
 
+/* In one kernel, one is dead before the other begins. */
+static bool are_apart(const plan_tensor *a, const plan_tensor *b) {
+    const bool together = a->first == a->last && b->first == b->last && a->first == b->first;
+    return together && (a->until < b->from || b->until < a->from);
+}
+
 static base_status check_overlaps(const plan_module *p, base_arena *scratch, base_diags *d) {
     live_block *list = BASE_NEWS(scratch, live_block, p->tensors.n + 1);
     size_t n = 0;
@@ -39,7 +45,7 @@ static base_status check_overlaps(const plan_module *p, base_arena *scratch, bas
         const plan_tensor *a = list[i].t;
         for (size_t k = i + 1; k < n && list[k].t->offset < a->offset + a->bytes; k++) {
             const plan_tensor *b = list[k].t;
-            if (a->first <= b->last && b->first <= a->last) {
+            if (a->first <= b->last && b->first <= a->last && !are_apart(a, b)) {
                 return base_error(d, NULL, "plan: tensors %u \"%s\" and %u \"%s\" overlap at offset %" PRIu64,
                                   list[i].index, a->name, list[k].index, b->name, b->offset);
             }
@@ -56,6 +62,9 @@ static base_status check_tensor(const plan_module *p, uint32_t i, base_diags *d)
     const plan_tensor *root = &p->tensors.at[t->root];
     if (t->root_offset + t->bytes > root->bytes || t->offset != root->offset + t->root_offset) {
         return base_error(d, NULL, "plan: tensor %u \"%s\" leaves the bytes it shares", i, t->name);
+    }
+    if (t->root != i && (root->from != 0 || root->until != UINT32_MAX)) {
+        return base_error(d, NULL, "plan: tensor %u \"%s\" shares bytes that live for some stages only", i, t->name);
     }
     if (in_arena(root) && root->offset + root->bytes > p->arena_bytes) {
         return base_error(d, NULL, "plan: tensor %u \"%s\" ends at %" PRIu64 ", the arena at %" PRIu64, i, t->name,
@@ -161,10 +170,56 @@ static base_status check_lifetimes(const plan_module *p, size_t i, base_diags *d
     return BASE_OK;
 }
 
+/* The tensor lives during the stages first .. last of the kernel. */
+static base_status check_alive(const plan_module *p, size_t i, uint32_t tensor, size_t first, size_t last,
+                               base_diags *d) {
+    const plan_tensor *x = tensor == IR_NONE ? NULL : &p->tensors.at[tensor];
+    if (x == NULL || (x->from <= first && last <= x->until)) {
+        return BASE_OK;
+    }
+    return base_error(d, NULL,
+                      "plan: tensor %u \"%s\" lives for stages %u to %u of kernel %zu, and is used in %zu to %zu",
+                      tensor, x->name, x->from, x->until, i, first, last);
+}
+
+/* What lives for some stages of the kernel is used by none before or behind them, by no recurrence that is only partly
+ * among them, and is nothing that the kernel gives. */
+static base_status check_stages(const plan_module *p, size_t i, base_diags *d) {
+    const plan_kernel *k = &p->kernels.at[i];
+    const lang_program *x = k->program;
+    const size_t n = x->stages.n;
+    base_status status = BASE_OK;
+    for (size_t t = 0; t < x->tensors.n && status == BASE_OK && x->external != NULL; t++) {
+        status = check_alive(p, i, k->tensor[t], 0, UINT32_MAX, d);
+    }
+    for (size_t t = 0; t < x->outputs.n && status == BASE_OK && n > 0; t++) {
+        status = check_alive(p, i, k->tensor[x->outputs.at[t]], 0, UINT32_MAX, d);
+    }
+    for (size_t s = 0; s < n && status == BASE_OK; s++) {
+        base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
+        const uint8_t *reached = lang_reached(scratch, x, &x->stages.at[s]);
+        size_t first = s, last = s;
+        for (size_t other = 0; x->stages.at[s].rec >= 0 && other < n; other++) {
+            bool together = x->stages.at[other].rec == x->stages.at[s].rec;
+            first = together && other < first ? other : first;
+            last = together && other > last ? other : last;
+        }
+        status = check_alive(p, i, k->tensor[x->stages.at[s].tensor], first, last, d);
+        for (lang_ref r = 1; r < x->nodes.n && status == BASE_OK; r++) {
+            if (reached[r] != 0 && lang_at(x, r)->kind == LANG_READ) {
+                status = check_alive(p, i, k->tensor[lang_at(x, r)->index], first, last, d);
+            }
+        }
+        base_arena_free(scratch);
+    }
+    return status;
+}
+
 static base_status check_control(const plan_module *p, base_diags *d) {
     base_status status = BASE_OK;
     for (size_t i = 0; status == BASE_OK && i < p->kernels.n; i++) {
         status = check_lifetimes(p, i, d);
+        status = status == BASE_OK ? check_stages(p, i, d) : status;
         if (status == BASE_OK && p->kernels.at[i].control != PLAN_COMPUTE) {
             status = check_jump(p, i, d);
         }

@@ -232,7 +232,7 @@ static void known_conditions_leave_no_test(void **state) {
     assert_int_equal(output_of(p, 0)->role, PLAN_OUTPUT); /* made where it belongs: no copy */
 }
 
-/* ---- the check of a plan ---- */
+/* ---- inside an operator ---- */
 
 static void expect_fault(plan_module *p, const char *part) {
     size_t before = diags.list.n;
@@ -241,6 +241,61 @@ static void expect_fault(plan_module *p, const char *part) {
         fail_msg("'%s' is not in '%s'", part, diags.list.at[before].message);
     }
 }
+
+#define STAGES                                                                                                         \
+    HEAD "graph \"main\" 0 {\n  tensor %0 i16[512] \"x\"\n  tensor %1 i16[514] \"y\"\n  inputs (%0)\n  outputs (%1)\n" \
+         "  node signal_rfft (%0) -> (%1) {T: int 7, fft_length: int 512}\n}\n"
+
+static plan_tensor *scratch_of(plan_module *p, size_t number) {
+    for (size_t i = 0; i < p->tensors.n; i++) {
+        if (p->tensors.at[i].role == PLAN_SCRATCH && number-- == 0) {
+            return &p->tensors.at[i];
+        }
+    }
+    return NULL;
+}
+
+/* Each stage of a transform reads the one before: two of 1,024 bytes at a time, beside the operator's input and output. */
+static void stages_take_the_place_of_those_before(void **state) {
+    (void)state;
+    plan_module *p = planned(STAGES);
+    assert_int_equal(p->kernels.n, 1);
+    assert_int_equal(scratch_of(p, 0)->from, 0);
+    assert_int_equal(scratch_of(p, 0)->until, 1);
+    assert_int_equal(scratch_of(p, 1)->from, 1);
+    assert_int_equal(p->arena_bound,
+                     1024 + 1028 + 2 * 1024 + 8); /* SUM, DIFF and the last stage are 4 + 4 bytes more */
+    assert_int_equal(plan_validate(p, &diags), BASE_OK);
+    scratch_of(p, 1)->until = 1;
+    expect_fault(p, "lives for stages 1 to 1 of kernel 0, and is used in 2 to 2");
+    p = planned(STAGES);
+    scratch_of(p, 1)->offset = scratch_of(p, 0)->offset;
+    expect_fault(p, "overlap at offset");
+    p = planned(STAGES);
+    p->tensors.at[p->outputs.at[0]].until = 3;
+    expect_fault(p, "lives for stages 0 to 3 of kernel 0, and is used in 0 to 4294967295");
+}
+
+/* The stages of a recurrence run together. */
+static void stages_of_a_recurrence_live_together(void **state) {
+    (void)state;
+    plan_module *p =
+        planned(HEAD "graph \"main\" 0 {\n  tensor %0 f32[2,3,4] \"x\"\n  tensor %1 f32[5,4] \"w\"\n"
+                     "  tensor %2 f32[5,5] \"r\"\n  tensor %3 f32[5] \"b\"\n  tensor %4 f32[2,5] \"s\"\n"
+                     "  tensor %5 f32[2,3,5] \"y\"\n  tensor %6 f32[2,5] \"t\"\n  inputs (%0, %1, %2, %3, %4)\n"
+                     "  outputs (%5, %6)\n  node rnn (%0, %1, %2, %3, %4) -> (%5, %6) {act: text \"tanh\"}\n}\n");
+    assert_int_equal(plan_validate(p, &diags), BASE_OK);
+    const lang_program *x = p->kernels.at[0].program;
+    size_t together = 0;
+    for (size_t s = 0; s < x->stages.n; s++) {
+        const plan_tensor *t = &p->tensors.at[p->kernels.at[0].tensor[x->stages.at[s].tensor]];
+        together += x->stages.at[s].rec >= 0;
+        assert_true(t->from <= s && s <= t->until);
+    }
+    assert_true(together > 0);
+}
+
+/* ---- the check of a plan ---- */
 
 static void faults_of_control_are_found(void **state) {
     (void)state;
@@ -282,6 +337,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_loop_is_a_test_and_a_way_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(values_that_change_places_are_put_aside, set_up, tear_down),
         cmocka_unit_test_setup_teardown(known_conditions_leave_no_test, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stages_take_the_place_of_those_before, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(stages_of_a_recurrence_live_together, set_up, tear_down),
         cmocka_unit_test_setup_teardown(faults_of_control_are_found, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

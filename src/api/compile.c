@@ -88,7 +88,8 @@ static const double *case_bound(burin_context *c, const ir_tensor *t, const void
     return bound;
 }
 
-/* The inputs of case k, and what the evaluator makes of them. false: a loop goes on, so that there is no case. */
+/* The inputs of case k, and what the evaluator makes of them. false: a loop goes on, or there are fewer or more of what data
+ * counts than operators take, so that there is no case. */
 static bool fill_case(burin_context *c, const burin_model *m, ops_session *session, unsigned k, target_case *to,
                       base_status *status) {
     const ir_graph *g = &m->ir->graphs.at[0];
@@ -106,20 +107,24 @@ static bool fill_case(burin_context *c, const burin_model *m, ops_session *sessi
     base_arena *scratch = base_arena_new(&c->memory);
     *status = ops_session_run(session, scratch, (const void *const *)inputs, outputs, &c->diags);
     base_arena_free(scratch);
-    if (*status != BASE_OK && ops_session_endless(session)) {
+    if (*status != BASE_OK && (ops_session_endless(session) || m->ir->symbols.n > 0)) {
         c->diags.errors = errors;
         c->diags.list.n = listed;
         return false;
     }
+    ir_shape *shapes = BASE_NEWS(c->arena, ir_shape, g->outputs.n + 1);
     for (size_t i = 0; *status == BASE_OK && i < g->outputs.n; i++) {
+        shapes[i] = ops_session_output_shape(session, i);
         bounds[i] = case_bound(c, &g->tensors.at[g->outputs.at[i]], outputs[i]);
     }
-    *to =
-        (target_case){.inputs = (const void *const *)inputs, .outputs = (const void *const *)outputs, .bounds = bounds};
+    *to = (target_case){.inputs = (const void *const *)inputs,
+                        .outputs = (const void *const *)outputs,
+                        .bounds = bounds,
+                        .shapes = shapes};
     return true;
 }
 
-/* Made inputs for which a loop goes on for ever are passed over; a model with state, whose cases follow each other, has
+/* Made inputs that give no case are passed over; a model with state, whose cases follow each other, has
  * none to pass over. */
 static base_status fill_cases(burin_context *c, const burin_model *m, const api_resolved *o, unsigned n,
                               target_options *t) {
@@ -136,7 +141,7 @@ static base_status fill_cases(burin_context *c, const burin_model *m, const api_
         } else if (m->ir->states.n > 0 || k >= n + MOST_PASSED) {
             status = base_error(&c->diags, NULL,
                                 "%s: there can be no %u golden cases: with made inputs a loop goes on "
-                                "for ever",
+                                "for ever, or data counts what no operator takes",
                                 m->file, n);
         } else {
             status = BASE_OK;

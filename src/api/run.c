@@ -190,7 +190,7 @@ static base_status run_host(burin_context *c, const run_call *call, const api_re
     const ir_graph *g = &call->m->ir->graphs.at[0];
     ir_model *changed = NULL;
     plan_module *plan = NULL;
-    int64_t *rows = NULL;
+    ir_shape *shapes = NULL;
     base_arena *scratch = base_arena_new(&c->memory);
     base_status status = api_copy(call->m, &changed);
     if (status == BASE_OK) {
@@ -198,15 +198,12 @@ static base_status run_host(burin_context *c, const run_call *call, const api_re
     }
     if (status == BASE_OK) {
         make_outputs(c, call, outputs);
-        rows = BASE_NEWS(scratch, int64_t, call->runs * g->outputs.n + 1);
+        shapes = BASE_NEWS(scratch, ir_shape, call->runs * g->outputs.n + 1);
         status =
-            check_run_emitted(scratch, plan, &o->compile, o->compiler, call->runs, inputs, outputs, rows, &c->diags);
+            check_run_emitted(scratch, plan, &o->compile, o->compiler, call->runs, inputs, outputs, shapes, &c->diags);
     }
     for (size_t i = 0; status == BASE_OK && i < call->runs * g->outputs.n; i++) {
-        const ir_tensor *t = &g->tensors.at[g->outputs.at[i % g->outputs.n]];
-        ir_shape actual = t->shape;
-        actual.dim[0] = rows[i] >= 0 ? rows[i] : actual.dim[0];
-        set_shape(&call->outputs[i], t, &actual);
+        set_shape(&call->outputs[i], &g->tensors.at[g->outputs.at[i % g->outputs.n]], &shapes[i]);
     }
     base_arena_free(scratch);
     return status;

@@ -92,6 +92,9 @@ typedef struct checker {
     size_t runs; /* of each case; more than one where there is state to be kept */
     uint64_t sampled, total;
     unsigned endless; /* cases with a loop that went on beyond what is looked at */
+    unsigned refused; /* cases in which an index or an extent is out of range, by the definition too */
+    ops_registry *ops;
+    ops_goal goal;
     base_diags *d;
 } checker;
 
@@ -211,7 +214,12 @@ static base_status check_case(checker *c, unsigned k) {
     }
     base_status status = check_run_module(scratch, &c->build, c->runs, trace.inputs, &trace.bytes, &trace.size, c->d);
     if (status == BASE_OK) {
-        status = check_layers(scratch, c->plan, &trace, &c->sampled, &c->total, c->d);
+        status = check_layers(scratch, c->ops, &c->goal, c->plan, &trace, &c->sampled, &c->total, c->d);
+    }
+    if (trace.why == CHECK_INDEX) { /* the evaluator refuses these inputs, too */
+        c->refused++;
+        base_arena_free(scratch);
+        return status;
     }
     if (status == BASE_OK && c->passed != NULL) {
         status = compare_passes(c, scratch, trace.inputs);
@@ -260,9 +268,9 @@ static void describe(checker *c, const char *compiler, unsigned cases, check_res
     base_puts(&json, ",\"flags\":");
     base_put_quoted(&json, c->build.flags);
     base_put(&json,
-             ",\"pointer_bits\":%u,\"cases\":%u,\"runs\":%zu,\"endless\":%u,\"sampled\":%" PRIu64
+             ",\"pointer_bits\":%u,\"cases\":%u,\"runs\":%zu,\"endless\":%u,\"refused\":%u,\"sampled\":%" PRIu64
              ",\"elements\":%" PRIu64 ",\"whole_graph\":%s}",
-             (unsigned)sizeof(void *) * 8, cases, c->runs, c->endless, c->sampled, c->total,
+             (unsigned)sizeof(void *) * 8, cases, c->runs, c->endless, c->refused, c->sampled, c->total,
              c->reference != NULL && c->passed == NULL ? "true" : "false");
     *r = (check_result){.checked = true, .compiler = compiler, .json = json.at};
     r->why = base_printf(
@@ -272,14 +280,18 @@ static void describe(checker *c, const char *compiler, unsigned cases, check_res
         c->passed != NULL      ? ""
         : c->reference != NULL ? " and over the whole graph"
                                : "",
-        c->endless > 0 ? base_printf(c->arena, "; %u did not come to their end, for loops that go on", c->endless) : "",
+        base_printf(
+            c->arena, "%s%s",
+            c->endless > 0 ? base_printf(c->arena, "; %u did not come to their end, for loops that go on", c->endless)
+                           : "",
+            c->refused > 0 ? base_printf(c->arena, "; %u had an index or an extent out of range", c->refused) : ""),
         compiler, c->build.flags);
 }
 
 base_status check_emitted(base_arena *arena, ops_registry *ops, const ir_model *as_read, const plan_module *plan,
                           const compile_options *o, const char *compiler, unsigned cases, check_result *result,
                           base_diags *d) {
-    checker c = {.arena = arena, .m = as_read, .plan = plan, .d = d};
+    checker c = {.arena = arena, .m = as_read, .plan = plan, .d = d, .ops = ops, .goal = {o->goals, o->goal_count}};
     c.runs = plan->state_bytes > 0 ? RUNS_OF_STATE : 1;
     const char *found = check_find_compiler(arena, compiler);
     if (found == NULL) {
@@ -292,9 +304,8 @@ base_status check_emitted(base_arena *arena, ops_registry *ops, const ir_model *
         return BASE_OK;
     }
     base_status status = check_build_module(arena, plan, o, found, true, &c.build, d);
-    ops_goal goal = {o->goals, o->goal_count};
     uint64_t cost = graph_cost(plan), rounds = WHOLE_GRAPH_COST / (cost + 1);
-    ops_session_options how = {.goal = &goal, .max_trips = plan->max_trips};
+    ops_session_options how = {.goal = &c.goal, .max_trips = plan->max_trips};
     how.most_trips = rounds < MOST_ROUNDS ? rounds + 1 : MOST_ROUNDS;
     if (status == BASE_OK && cost <= WHOLE_GRAPH_COST) {
         status = ops_session_new(arena, ops, as_read, &how, &c.reference, d);

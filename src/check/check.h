@@ -32,10 +32,9 @@ base_status check_written(base_arena *arena, ops_registry *ops, const ir_model *
                           base_diags *d);
 
 /* Builds the module once and runs it on the given inputs, `runs` times, keeping its state in between: the host provider.
- * inputs and outputs: those of the first run in graph order, then those of the next. rows: of each output how large its
- * first extent was where data decides it; else -1. */
+ * inputs and outputs: those of the first run in graph order, then those of the next. shapes: of each output as it was. */
 base_status check_run_emitted(base_arena *arena, const plan_module *plan, const compile_options *o,
                               const char *compiler, size_t runs, const void *const *inputs, void *const *outputs,
-                              int64_t *rows, base_diags *d);
+                              ir_shape *shapes, base_diags *d);
 
 #endif

@@ -33,12 +33,14 @@ base_status check_build_module(base_arena *arena, const plan_module *plan, const
                                const char *compiler, bool trace, check_build *out, base_diags *d);
 /* Several runs, the module's state kept in between. inputs: of the first run, then of the next. Without trace *bytes is
  * the outputs of each run. With it, for each run: for each step that was done its number (uint32_t), the bytes of what
- * its program reads and is not constant (before), those of its outputs (after); then CHECK_DONE and the outputs. In their
- * place CHECK_STOPPED: a loop went on beyond what is traced; CHECK_TRIPS: beyond its bound. Then nothing follows. *bytes
- * lives in arena. */
+ * its program reads and is not constant (before), its number again and the bytes of its outputs (after); then CHECK_DONE and
+ * the outputs. In place of a number CHECK_STOPPED: a loop went on beyond what is traced; CHECK_TRIPS: beyond its bound;
+ * CHECK_INDEX, the second time: the step found an index or an extent out of range. Then nothing follows. *bytes lives in
+ * arena. */
 #define CHECK_DONE UINT32_MAX
 #define CHECK_STOPPED (UINT32_MAX - 1)
 #define CHECK_TRIPS (UINT32_MAX - 2)
+#define CHECK_INDEX (UINT32_MAX - 3)
 base_status check_run_module(base_arena *arena, const check_build *b, size_t runs, const void *const *inputs,
                              const uint8_t **bytes, size_t *size, base_diags *d);
 /* The plan tensors whose bytes kernel k reads (is_input) or writes, constants left out, in the order they are
@@ -50,15 +52,27 @@ typedef struct check_trace {
     const uint8_t *bytes; /* of check_run_module, with trace */
     size_t size, runs;
     const void *const *inputs; /* of each run */
-    /* set: how many runs came to their end; the outputs of each of them; why the next one did not: 0, CHECK_STOPPED or
-     * CHECK_TRIPS */
+    /* set: how many runs came to their end; the outputs of each of them; why the next one did not: 0, CHECK_STOPPED,
+     * CHECK_TRIPS or CHECK_INDEX */
     size_t completed;
     const uint8_t **outputs;
     uint32_t why;
 } check_trace;
 /* Compares every kernel's outputs in a trace with the evaluator fed with the kernel's own traced inputs, and the order of
  * the steps with the conditions. */
-base_status check_layers(base_arena *arena, const plan_module *p, check_trace *trace, uint64_t *sampled,
-                         uint64_t *total, base_diags *d);
+base_status check_layers(base_arena *arena, ops_registry *ops, const ops_goal *goal, const plan_module *p,
+                         check_trace *trace, uint64_t *sampled, uint64_t *total, base_diags *d);
+
+/* ---- counted.c: kernels with extents that a run decided ---- */
+/* Does a run decide extents of what the kernel reads or gives? */
+bool check_is_counted(const plan_module *p, const plan_kernel *k);
+/* The shape that plan tensor t has: counts from the bytes of the tensors that hold them. REFUSED: a count is out of its
+ * bounds. */
+base_status check_actual_shape(const plan_module *p, const uint8_t *const *latest, uint32_t t, ir_shape *out,
+                               base_diags *d);
+/* Where element number i of a tensor of that actual shape lies in memory, which is laid out for the plan tensor's. */
+uint64_t check_place(const plan_tensor *t, const ir_shape *actual, uint64_t i);
+/* The elements one behind the other, in arena. */
+const void *check_dense(base_arena *arena, const plan_tensor *t, const ir_shape *actual, const uint8_t *bytes);
 
 #endif

@@ -69,7 +69,14 @@ static void put_traced_run(base_text *t, const plan_module *p) {
                  "u);\n                return fflush(stdout) != 0;\n            }\n",
                  x, CHECK_TRIPS);
     }
-    base_put(t, "            if (status != %s_OK) {\n                return fail(status);\n            }\n", x);
+    base_put(t,
+             "            if (status == %s_ERROR_INDEX) {\n                put_step(%" PRIu32
+             "u);\n                return fflush(stdout) != 0;\n            }\n",
+             x, CHECK_INDEX);
+    base_put(t,
+             "            if (status != %s_OK) {\n                return fail(status);\n            }\n"
+             "            put_step(step);\n",
+             x);
     put_writes(t, p, false);
     base_put(t, "        }\n        put_step(%" PRIu32 "u);\n", CHECK_DONE);
 }
@@ -232,18 +239,18 @@ static size_t run_bytes(const plan_module *p) {
     return bytes;
 }
 
-static size_t take_run(const plan_module *p, const uint8_t *bytes, void *const *outputs, int64_t *rows) {
+static size_t take_run(const plan_module *p, const uint8_t *bytes, void *const *outputs, ir_shape *shapes) {
     size_t at = 0;
     for (size_t i = 0; i < p->outputs.n; i++) {
         size_t n = (size_t)p->tensors.at[p->outputs.at[i]].bytes;
         memcpy(outputs[i], bytes + at, n);
         at += n;
-        rows[i] = -1;
+        shapes[i] = p->tensors.at[p->outputs.at[i]].shape;
     }
     for (size_t k = 0; k < p->counts.n; k++, at += 4) {
         for (size_t i = 0; i < p->outputs.n; i++) {
             if (p->outputs.at[i] == p->counts.at[k].of) {
-                rows[i] = (int64_t)base_load(BASE_U32, bytes + at, 0).u;
+                shapes[i].dim[p->counts.at[k].axis] = (int64_t)base_load(BASE_U32, bytes + at, 0).u;
             }
         }
     }
@@ -252,7 +259,7 @@ static size_t take_run(const plan_module *p, const uint8_t *bytes, void *const *
 
 base_status check_run_emitted(base_arena *arena, const plan_module *plan, const compile_options *o,
                               const char *compiler, size_t runs, const void *const *inputs, void *const *outputs,
-                              int64_t *rows, base_diags *d) {
+                              ir_shape *shapes, base_diags *d) {
     check_build build;
     const uint8_t *bytes = NULL;
     size_t size = 0, at = 0;
@@ -268,12 +275,11 @@ base_status check_run_emitted(base_arena *arena, const plan_module *plan, const 
     }
     for (size_t run = 0; status == BASE_OK && run < runs; run++) {
         void *const *to = outputs + run * plan->outputs.n;
-        int64_t *counted = rows + run * plan->outputs.n;
         if (run_bytes(plan) > size - at) {
             base_error(d, NULL, "the emitted program wrote %zu bytes, more were due", size);
             return BASE_WRONG;
         }
-        at += take_run(plan, bytes + at, to, counted);
+        at += take_run(plan, bytes + at, to, shapes + run * plan->outputs.n);
     }
     return status;
 }

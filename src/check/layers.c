@@ -18,6 +18,8 @@
 
 typedef struct walker {
     base_arena *arena;
+    ops_registry *ops;
+    const ops_goal *goal;
     const plan_module *p;
     const uint8_t *trace;
     size_t size, at;
@@ -93,19 +95,21 @@ typedef struct expected {
     double *value, *bound;
     const uint64_t *elements; /* NULL: all */
     uint64_t count;
+    const ir_shape *actual; /* as a run decided; NULL: as the plan says */
 } expected;
 
 static base_status compare_output(walker *w, const plan_kernel *k, const plan_tensor *t, size_t output,
                                   const uint8_t *got, const expected *e) {
     for (uint64_t i = 0; i < e->count; i++) {
         uint64_t element = e->elements != NULL ? e->elements[i] : i;
-        base_value a = base_load(t->type, got, element), b = base_load(t->type, e->data, i);
+        const uint64_t at = e->actual != NULL ? check_place(t, e->actual, element) : element;
+        base_value a = base_load(t->type, got, at), b = base_load(t->type, e->data, i);
         if (!agrees(t->type, a, b, e->value[i], e->bound[i])) {
             base_text allowed = {.arena = w->arena};
             base_put_float(&allowed, e->bound[i]);
             base_error(w->d, NULL, "%s: output %zu, element %s is %s, the definition gives %s (allowed difference %s)",
-                       place(w, k), output, index_text(w->arena, &t->shape, element), value_text(w->arena, t->type, a),
-                       value_text(w->arena, t->type, b), allowed.at);
+                       place(w, k), output, index_text(w->arena, e->actual != NULL ? e->actual : &t->shape, element),
+                       value_text(w->arena, t->type, a), value_text(w->arena, t->type, b), allowed.at);
             return BASE_WRONG;
         }
     }
@@ -135,7 +139,7 @@ static uint64_t *choose_elements(base_arena *arena, uint64_t elements, uint64_t 
 static const void **kernel_inputs(walker *w, const plan_kernel *k, base_arena *scratch, base_status *status) {
     const lang_program *raw = k->raw;
     const void **inputs = BASE_NEWS(scratch, const void *, raw->inputs.n + 1);
-    for (size_t i = 0; i < raw->inputs.n; i++) {
+    for (size_t i = 0; i < raw->inputs.n; i++) { /* counts too */
         uint32_t t = k->inputs[i];
         inputs[i] = t == IR_NONE                                ? NULL
                     : w->p->tensors.at[t].role == PLAN_CONSTANT ? w->p->tensors.at[t].data
@@ -234,12 +238,144 @@ static lang_code *code_of(walker *w, base_arena *scratch, size_t index) {
     return w->codes[index];
 }
 
-static base_status check_kernel(walker *w, size_t index) {
+/* ---- kernels with extents that a run decided ---- */
+
+/* The node's program for the shapes that its inputs had, and these inputs one element behind the other. */
+static base_status make_actual(walker *w, const plan_kernel *k, base_arena *scratch, const void **inputs,
+                               lang_program **raw) {
+    const ir_graph *g = k->graph;
+    ir_shape *shapes = BASE_NEWS(scratch, ir_shape, g->tensors.n + 1);
+    base_status status = BASE_OK;
+    for (size_t t = 0; t < g->tensors.n; t++) {
+        shapes[t] = ir_shape_of(g->tensors.at[t].shape.rank, g->tensors.at[t].shape.dim);
+    }
+    for (size_t i = 0; status == BASE_OK && i < k->node->input_count; i++) {
+        const uint32_t t = k->inputs[i];
+        if (t != IR_NONE && w->p->tensors.at[t].role != PLAN_CONSTANT) {
+            ir_shape *actual = &shapes[k->node->inputs[i]];
+            status = check_actual_shape(w->p, w->latest, t, actual, w->d);
+            inputs[i] = status == BASE_OK ? check_dense(scratch, &w->p->tensors.at[t], actual, inputs[i]) : NULL;
+        }
+    }
+    return status != BASE_OK ? status
+                             : ops_instantiate_at(scratch, w->ops, w->p->model, g, k->node, shapes, w->goal, raw, w->d);
+}
+
+/* What the definition gives has the extents that were counted, and of an output nothing but zeros is behind it. */
+static base_status check_extents(walker *w, const plan_kernel *k, size_t output, const lang_result *r, uint32_t rank,
+                                 const uint8_t *got) {
+    const plan_tensor *t = &w->p->tensors.at[k->outputs[output]];
+    ir_shape actual, given = ir_shape_of(rank, r->dim);
+    uint64_t n = 0, m = 0, all = 0;
+    base_status status = check_actual_shape(w->p, w->latest, k->outputs[output], &actual, w->d);
+    bool same =
+        ir_shape_elements(&actual, &n) && ir_shape_elements(&given, &m) && ir_shape_elements(&t->shape, &all) && n == m;
+    for (uint32_t i = 0; same && rank == actual.rank && i < rank; i++) {
+        same = actual.dim[i] == given.dim[i];
+    }
+    for (uint64_t i = n; status == BASE_OK && same && t->role == PLAN_OUTPUT && i < all; i++) {
+        if (base_load(t->type, got, i).u != 0) {
+            base_error(w->d, NULL, "%s: output %zu has something behind its %" PRIu64 " elements", place(w, k), output,
+                       n);
+            return BASE_WRONG;
+        }
+    }
+    if (status == BASE_OK && !same) {
+        base_error(w->d, NULL, "%s: output %zu is %s, the definition gives %s", place(w, k), output,
+                   ir_shape_print(w->arena, &actual), ir_shape_print(w->arena, &given));
+        status = BASE_WRONG;
+    }
+    return status;
+}
+
+/* got NULL: the module found something out of range, and so must the evaluator. */
+static base_status check_counted(walker *w, const plan_kernel *k, const void **inputs, const uint8_t **got,
+                                 base_arena *scratch) {
+    lang_program *raw = NULL;
+    base_diags ignored = {.arena = scratch}, *d = w->d;
+    const size_t n = k->node->output_count;
+    w->d = got == NULL ? &ignored : d;
+    base_status status = make_actual(w, k, scratch, inputs, &raw);
+    const lang_program *definition = status == BASE_OK ? lang_fold(scratch, raw, FOLD_LIMIT) : NULL;
+    lang_code *code =
+        definition == NULL
+            ? NULL
+            : lang_compile(scratch, definition, has_floats(definition) ? LANG_EVAL_BOUND : LANG_EVAL_EXACT, w->d);
+    lang_result *results = BASE_NEWS(scratch, lang_result, n + 1);
+    expected *e = BASE_NEWS(scratch, expected, n + 1);
+    for (size_t i = 0; code != NULL && i < n; i++) {
+        const lang_tensor *t = &raw->tensors.at[raw->outputs.at[i]];
+        const ir_shape most = ir_shape_of(t->rank, t->dim);
+        uint64_t elements = 0;
+        (void)ir_shape_elements(&most, &elements);
+        e[i] = room_for(scratch, t->type, elements);
+        results[i] = (lang_result){.data = e[i].data, .value = e[i].value, .bound = e[i].bound};
+    }
+    status = code == NULL ? BASE_REFUSED : lang_run(code, scratch, inputs, results, w->d);
+    w->d = d;
+    for (size_t i = 0; status == BASE_OK && got != NULL && i < n; i++) {
+        const lang_tensor *t = &raw->tensors.at[raw->outputs.at[i]];
+        ir_shape actual = ir_shape_of(t->rank, results[i].dim);
+        e[i].actual = &actual;
+        status = check_extents(w, k, i, &results[i], t->rank, got[i]);
+        (void)ir_shape_elements(&actual, &e[i].count);
+        w->total += e[i].count;
+        if (status == BASE_OK) {
+            status = compare_output(w, k, &w->p->tensors.at[k->outputs[i]], i, got[i], &e[i]);
+        }
+    }
+    return status;
+}
+
+/* The module says that something is out of range: by the definition it must be. */
+static base_status check_refusal(walker *w, size_t index, const void **inputs, base_arena *scratch) {
+    const plan_kernel *k = &w->p->kernels.at[index];
+    base_status status;
+    if (check_is_counted(w->p, k)) {
+        status = check_counted(w, k, inputs, NULL, scratch);
+    } else {
+        base_diags ignored = {.arena = scratch};
+        lang_result *results = BASE_NEWS(scratch, lang_result, k->raw->outputs.n + 1);
+        for (size_t i = 0; i < k->raw->outputs.n; i++) {
+            uint64_t elements = 0;
+            (void)ir_shape_elements(&w->p->tensors.at[k->outputs[i]].shape, &elements);
+            results[i].data = room_for(scratch, w->p->tensors.at[k->outputs[i]].type, elements).data;
+        }
+        lang_code *code = lang_compile(scratch, k->raw, LANG_EVAL_EXACT, w->d);
+        status = code == NULL ? BASE_REFUSED : lang_run(code, scratch, inputs, results, &ignored);
+    }
+    if (status == BASE_OK) {
+        base_error(w->d, NULL,
+                   "%s: the emitted program says that an index or an extent is out of range, and by the "
+                   "definition none is",
+                   place(w, k));
+        return BASE_WRONG;
+    }
+    return BASE_OK;
+}
+
+/* What stands behind the inputs of a step. */
+static uint32_t second_number(const walker *w) {
+    return w->size - w->at >= 4 ? (uint32_t)base_load(BASE_U32, w->trace + w->at, 0).u : 0;
+}
+
+static base_status check_kernel(walker *w, size_t index, check_trace *trace) {
     const plan_kernel *k = &w->p->kernels.at[index];
     base_arena *scratch = base_arena_new(base_arena_memory(w->arena));
     base_status status = BASE_OK;
     const void **inputs = kernel_inputs(w, k, scratch, &status);
     const uint8_t **got = BASE_NEWS(scratch, const uint8_t *, k->program->outputs.n + 1);
+    if (status == BASE_OK && second_number(w) == CHECK_TRIPS) {
+        base_arena_free(scratch);
+        return BASE_OK; /* it is met again as the next step */
+    }
+    if (status == BASE_OK && second_number(w) == CHECK_INDEX) {
+        trace->why = CHECK_INDEX;
+        status = check_refusal(w, index, inputs, scratch);
+        base_arena_free(scratch);
+        return status;
+    }
+    status = status == BASE_OK && take(w, 4) == NULL ? short_trace(w) : status;
     for (size_t i = 0; status == BASE_OK && i < k->program->outputs.n; i++) {
         const plan_tensor *t = &w->p->tensors.at[k->outputs[i]];
         got[i] = t->role == PLAN_CONSTANT ? t->data : take(w, t->bytes);
@@ -250,11 +386,12 @@ static base_status check_kernel(walker *w, size_t index) {
         }
     }
     if (status == BASE_OK && k->control == PLAN_COMPUTE && w->times[index]++ < MOST_OF_ONE) {
-        lang_code *code = code_of(w, scratch, index);
-        bool whole = lang_cost(k->raw) <= WHOLE_COST;
-        status = code == NULL ? BASE_REFUSED
-                 : whole      ? check_whole(w, k, code, inputs, got, scratch)
-                              : check_sampled(w, k, code, inputs, got, scratch);
+        bool whole = lang_cost(k->raw) <= WHOLE_COST, counted = check_is_counted(w->p, k);
+        lang_code *code = counted ? NULL : code_of(w, scratch, index);
+        status = counted        ? check_counted(w, k, inputs, got, scratch)
+                 : code == NULL ? BASE_REFUSED
+                 : whole        ? check_whole(w, k, code, inputs, got, scratch)
+                                : check_sampled(w, k, code, inputs, got, scratch);
     }
     base_arena_free(scratch);
     return status;
@@ -305,7 +442,10 @@ static base_status check_run(walker *w, check_trace *trace) {
             return BASE_WRONG;
         }
         if (step < w->p->kernels.n) {
-            status = check_kernel(w, step);
+            status = check_kernel(w, step, trace);
+            if (status == BASE_OK && trace->why == CHECK_INDEX) {
+                return BASE_OK;
+            }
             due = next_step(w, step);
         }
     }
@@ -329,9 +469,9 @@ static void begin(walker *w) {
     }
 }
 
-base_status check_layers(base_arena *arena, const plan_module *p, check_trace *trace, uint64_t *sampled,
-                         uint64_t *total, base_diags *d) {
-    walker w = {.arena = arena, .p = p, .trace = trace->bytes, .size = trace->size, .d = d};
+base_status check_layers(base_arena *arena, ops_registry *ops, const ops_goal *goal, const plan_module *p,
+                         check_trace *trace, uint64_t *sampled, uint64_t *total, base_diags *d) {
+    walker w = {.arena = arena, .ops = ops, .goal = goal, .p = p, .trace = trace->bytes, .size = trace->size, .d = d};
     base_status status = BASE_OK;
     w.latest = BASE_NEWS(arena, const uint8_t *, p->tensors.n + 1);
     w.codes = trace->runs > 1 || p->loops > 0 ? BASE_NEWS(arena, lang_code *, p->kernels.n + 1) : NULL;

@@ -277,9 +277,11 @@ static bool spread(lang_inst *in, const lang_expr *e, const lang_actual *a, uint
         return false;
     }
     for (uint32_t k = 0; k < need; k++) {
-        const lang_tensor *t = &in->p->tensors.at[a->tensor];
-        bool one = t->extent[first + k] == 0 && t->dim[first + k] == 1;
-        if (!index_ref(in, e, one ? lang_v_int(0) : list.at[list.n - need + k], &out[k]))
+        if (!index_ref(in, e, list.at[list.n - need + k], &out[k]))
+            return false;
+        const lang_tensor t = in->p->tensors.at[a->tensor];
+        out[k] = lang_i_spread(in, &t, first + k, out[k]);
+        if (lang_v_node(in, e->pos, out[k]).kind == LANG_V_BAD)
             return false;
     }
     return true;
@@ -410,6 +412,28 @@ static bool fill_ref(lang_inst *in, const lang_expr *e, base_type t, int at, lan
     return true;
 }
 
+static bool has_open_extent(const lang_tensor *t) {
+    for (uint32_t k = 0; k < t->rank; k++)
+        if (t->extent[k])
+            return true;
+    return false;
+}
+
+/* Element `number` of a tensor in which an extent is open, by its indices: outside where the number is. */
+static lang_val read_unflat(lang_inst *in, const lang_expr *e, const lang_actual *a, const lang_tensor *t,
+                            lang_ref number, lang_ref fill) {
+    lang_ref index[LANG_MAX_RANK], stride = lang_int(in->p, BASE_I64, 1);
+    for (uint32_t k = t->rank; k-- > 0;) {
+        lang_ref extent = t->extent[k] ? t->extent[k] : lang_int(in->p, BASE_I64, t->dim[k]);
+        lang_ref q = lang_apply2(in->p, LANG_DIV, BASE_I64, number, stride);
+        index[k] = k > 0 ? lang_apply2(in->p, LANG_MOD, BASE_I64, q, extent) : q;
+        stride = k > 0 ? lang_apply2(in->p, LANG_MUL, BASE_I64, stride, extent) : stride;
+        if (lang_v_node(in, e->pos, index[k]).kind == LANG_V_BAD || lang_v_node(in, e->pos, stride).kind == LANG_V_BAD)
+            return lang_v_bad();
+    }
+    return node(in, e, lang_read(in->p, a->tensor, index, t->rank, fill));
+}
+
 static lang_val read_tensor(lang_inst *in, const lang_expr *e, int at) {
     const lang_actual *a = lang_x_actual(in, e, at);
     if (!a)
@@ -446,7 +470,9 @@ static lang_val read_tensor(lang_inst *in, const lang_expr *e, int at) {
             line.dim[0] *= t->dim[k];
         if (constant_at(in, &line, index, &element))
             return read_known(in, e, t, element);
-        return node(in, e, lang_read_flat(in->p, a->tensor, index[0], fill));
+        line = *t;
+        return has_open_extent(&line) ? read_unflat(in, e, a, &line, index[0], fill)
+                                      : node(in, e, lang_read_flat(in->p, a->tensor, index[0], fill));
     }
     if (!index_list(in, e, a, at, index))
         return lang_v_bad();

@@ -114,6 +114,9 @@ static lang_program *known_part(folder *f, const bool *wanted, uint32_t *map) {
         if (f->known[t] && !lang_copy_extents(f->scratch, &w, t, map[t])) {
             return NULL;
         }
+        for (uint32_t k = 0; !f->known[t] && map[t] != IR_NONE && k < q->tensors.at[map[t]].rank; k++) {
+            q->tensors.at[map[t]].extent[k] = 0; /* of an input, which is not read here */
+        }
     }
     for (size_t i = 0; i < p->stages.n; i++) {
         const lang_stage *s = &p->stages.at[i];

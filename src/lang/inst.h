@@ -17,6 +17,7 @@ typedef enum lang_val_kind {
     LANG_V_TYPE,
     LANG_V_TENSOR,
     LANG_V_CHOICE, /* if(condition, weak, weak): weak itself */
+    LANG_V_OPEN,   /* made of counts and constants: a node of i64 or f64, weak as a constant is */
     LANG_V_NODE,
 } lang_val_kind;
 
@@ -24,14 +25,14 @@ struct lang_choice;
 struct lang_actual;
 typedef struct lang_val {
     uint8_t kind; /* lang_val_kind */
-    uint8_t type; /* base_type: of a NODE; the TYPE itself */
+    uint8_t type; /* base_type: of a NODE, an OPEN; the TYPE itself */
     union {
         int64_t i; /* INT, BOOL */
         double f;
         const char *text;
         const struct lang_choice *choice;
         struct lang_actual *tensor;
-        lang_ref ref;
+        lang_ref ref; /* NODE, OPEN */
     } v;
 } lang_val;
 
@@ -102,6 +103,11 @@ typedef struct lang_inst {
     lang_ref step;              /* its variable */
     unsigned depth;
     uint64_t steps;
+    uint32_t *counts;            /* tensors of the call's counts */
+    lang_ranges *ranges;         /* of what is made of counts; NULL: not yet asked */
+    BASE_VEC(uint8_t) open;      /* by node: made of counts and constants alone */
+    BASE_VEC(lang_ref) required; /* of counts: what a run must meet, not yet in a stage */
+    BASE_VEC(uint32_t) tests;    /* tensors of the stages that test it */
 } lang_inst;
 
 #define LANG_MAX_EXPANSION 600u /* nested expansions */
@@ -137,6 +143,8 @@ const char *lang_v_shown(lang_inst *in, lang_val v); /* "i32", "the constant 3",
 lang_val lang_v_adapt(lang_inst *in, lang_pos pos, lang_val v, base_type t, const char *what);
 /* As a node of its own type: weak integers as i64; weak floats are an error. */
 lang_val lang_v_settle(lang_inst *in, lang_pos pos, lang_val v, const char *what);
+/* A weak value of a node that is_open, i64 or f64. */
+lang_val lang_v_open(lang_inst *in, lang_pos pos, lang_ref ref);
 /* A static integer (weak, or a typed constant). */
 bool lang_v_static_int(lang_inst *in, lang_pos pos, lang_val v, const char *what, int64_t *out);
 bool lang_v_is_static_int(const lang_inst *in, lang_val v, int64_t *out); /* silent */
@@ -155,6 +163,23 @@ lang_actual *lang_i_tensor(const lang_inst *in, lang_symbol name); /* NULL: none
 base_type lang_i_type(lang_inst *in, lang_pos pos, lang_symbol name); /* BASE_NONE: reported */
 uint64_t lang_i_bound(lang_inst *in, lang_ref r);
 lang_val lang_i_unknown(lang_inst *in, lang_pos pos, lang_symbol name, const char *what);
+
+/* ---- open.c: extents that a run knows ---- */
+bool lang_i_add_counts(lang_inst *in);          /* the tensors of the call's counts; false: reported */
+void lang_i_push_counts(lang_inst *in);         /* they become inputs, behind those of the call */
+bool lang_i_is_open(lang_inst *in, lang_ref r); /* made of counts and constants alone */
+lang_ranges *lang_i_ranges(lang_inst *in);
+lang_val lang_i_dim(lang_inst *in, const lang_argument *arg, uint32_t k); /* extent k: INT or OPEN */
+/* What ranges say of an open condition: 1, 0; -1: a run decides. */
+int lang_i_decide(lang_inst *in, lang_ref condition);
+/* The condition must hold: tested in a stage of its own, unless ranges decide it. false: it never holds; the caller reports. */
+bool lang_i_require(lang_inst *in, lang_ref condition);
+bool lang_i_require_equal(lang_inst *in, lang_pos pos, lang_val a, lang_val b); /* false: as above, or reported */
+void lang_i_make_tests(lang_inst *in);                                          /* stages for what is required */
+/* Extents broadcast together; false: reported. */
+bool lang_i_broadcast(lang_inst *in, lang_pos pos, lang_val a, lang_val b, lang_val *out);
+/* index, or 0 where the extent of the tensor is 1. */
+lang_ref lang_i_spread(lang_inst *in, const lang_tensor *t, uint32_t k, lang_ref index);
 
 /* ---- expand.c ---- */
 /* at: position inside the packs being zipped, or -1. */

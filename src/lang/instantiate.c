@@ -145,11 +145,12 @@ static bool bind_type(lang_inst *in, lang_pos pos, lang_symbol name, base_type g
 }
 
 /* One extent meets its name: bound at first, equal from then on. */
-static bool bind_extent(lang_inst *in, const lang_dim_decl *d, const lang_actual *a, const int64_t *dim, uint32_t n,
+static bool bind_extent(lang_inst *in, const lang_dim_decl *d, const lang_actual *a, uint32_t first, uint32_t n,
                         uint32_t member) {
     lang_val vals[LANG_MAX_RANK];
+    const int64_t *dim = &a->arg->shape.dim[first];
     for (uint32_t k = 0; k < n; k++)
-        vals[k] = lang_v_int(dim[k]);
+        vals[k] = lang_i_dim(in, a->arg, first + k);
     const lang_binding *b = lang_i_find(in, d->name, d->pack);
     if (!b) {
         lang_i_bind(in, d->name, d->pack, vals, n);
@@ -159,6 +160,13 @@ static bool bind_extent(lang_inst *in, const lang_dim_decl *d, const lang_actual
         return true;
     for (uint32_t k = 0; k < n && k < b->n; k++) {
         int64_t v;
+        if (vals[k].kind == LANG_V_OPEN || b->vals[k].kind == LANG_V_OPEN) {
+            if (lang_i_require_equal(in, d->pos, vals[k], b->vals[k]))
+                continue;
+            lang_i_fail(in, d->pos, "%s: extent %s%s can never be what it must be", a->label,
+                        lang_name(in->lib, d->name), d->pack ? ".." : "");
+            return false;
+        }
         if (lang_v_is_static_int(in, b->vals[k], &v) && v == dim[k])
             continue;
         lang_i_fail(in, d->pos, "%s: extent %s%s is %s, and must be %lld", a->label, lang_name(in->lib, d->name),
@@ -220,7 +228,7 @@ static bool valid_argument(lang_inst *in, lang_pos pos, const char *label, const
         why = "its rank is too large";
     else {
         for (uint32_t k = 0; k < arg->shape.rank; k++) {
-            if (arg->shape.symbol[k])
+            if (arg->shape.symbol[k] > in->call->count_count)
                 why = "a symbolic extent has no value here";
             else if (arg->shape.dim[k] < 0)
                 why = "it has a negative extent";
@@ -241,8 +249,15 @@ static bool bind_dims(lang_inst *in, const lang_input_decl *decl, const lang_act
         const lang_dim_decl *d = &decl->dims[k];
         int64_t n;
         if (d->name) {
-            if (!bind_extent(in, d, a, &a->arg->shape.dim[at], lengths[k], member))
+            if (!bind_extent(in, d, a, at, lengths[k], member))
                 return false;
+            continue;
+        }
+        if (a->arg->shape.symbol[at] != 0) {
+            if (!lang_i_require_equal(in, d->pos, lang_i_dim(in, a->arg, at), lang_x(in, d->e, -1))) {
+                lang_i_fail(in, d->pos, "%s: extent %u can never be what it must be", a->label, at);
+                return false;
+            }
             continue;
         }
         if (!lang_v_static_int(in, d->pos, lang_x(in, d->e, -1), "an extent", &n))
@@ -304,6 +319,8 @@ static bool bind_one(lang_inst *in, const lang_input_decl *decl, lang_actual *a,
     t.type = arg->type;
     t.rank = arg->shape.rank;
     memcpy(t.dim, arg->shape.dim, t.rank * sizeof *t.dim);
+    for (uint32_t k = 0; k < t.rank; k++)
+        t.extent[k] = arg->shape.symbol[k] ? lang_read(in->p, in->counts[arg->shape.symbol[k] - 1], NULL, 0, 0) : 0;
     t.kind = LANG_INPUT;
     t.input = (uint32_t)in->p->inputs.n;
     t.data = arg->data;
@@ -421,6 +438,8 @@ static bool conditions_hold(lang_inst *in) {
         lang_val v = lang_x_condition(in, e, -1, "when");
         if (v.kind == LANG_V_BAD)
             return false;
+        if (v.kind == LANG_V_NODE && lang_i_is_open(in, v.v.ref) && lang_i_decide(in, v.v.ref) >= 0)
+            v = lang_v_bool(lang_i_decide(in, v.v.ref) != 0);
         if (v.kind != LANG_V_BOOL) {
             lang_i_fail(in, e->pos, "the condition of an overload must be static");
             return false;
@@ -636,9 +655,10 @@ static void make_rec(lang_inst *in, const lang_clause *c) {
 }
 
 /* ---- clauses ---- */
-static bool is_static(const lang_inst *in, lang_val v) {
+/* For one run: constants, and what is made of counts. */
+static bool is_static(lang_inst *in, lang_val v) {
     return v.kind != LANG_V_CHOICE && v.kind != LANG_V_TENSOR &&
-           (v.kind != LANG_V_NODE || lang_at(in->p, v.v.ref)->kind == LANG_CONST);
+           (v.kind != LANG_V_NODE || lang_at(in->p, v.v.ref)->kind == LANG_CONST || lang_i_is_open(in, v.v.ref));
 }
 
 static void make_let(lang_inst *in, const lang_clause *c) {
@@ -675,7 +695,10 @@ static void make_chk(lang_inst *in, const lang_clause *c) {
     lang_val v = lang_x_condition(in, c->e, -1, "chk");
     if (v.kind == LANG_V_BAD || (v.kind == LANG_V_BOOL && v.v.i))
         return;
-    if (v.kind != LANG_V_BOOL) {
+    if (v.kind == LANG_V_NODE && lang_i_is_open(in, v.v.ref)) {
+        if (lang_i_require(in, v.v.ref))
+            return;
+    } else if (v.kind != LANG_V_BOOL) {
         lang_i_fail(in, c->e->pos, "chk must be static, and depends on what a run reads");
         return;
     }
@@ -710,6 +733,7 @@ static void make_body(lang_inst *in) {
             make_rec(in, c);
             break;
         }
+        lang_i_make_tests(in);
     }
 }
 
@@ -731,8 +755,9 @@ static void finish_output(lang_inst *in, const lang_output_decl *decl, const lan
     if (!want->shape_known)
         return;
     bool same = want->shape.rank == t->rank;
+    bool open = in->call->count_count > 0; /* the bound of an interval may be wide of what can be */
     for (uint32_t j = 0; same && j < t->rank; j++)
-        same = t->extent[j] ? want->shape.dim[j] <= t->dim[j] : want->shape.dim[j] == t->dim[j];
+        same = t->extent[j] ? open || want->shape.dim[j] <= t->dim[j] : want->shape.dim[j] == t->dim[j];
     if (same)
         return;
     base_text given = {in->arena, NULL, 0, 0};
@@ -755,6 +780,8 @@ static void finish_outputs(lang_inst *in) {
         for (uint32_t j = 0; a && a->family && j < a->member_count; j++)
             finish_output(in, decl, &a->members[j]);
     }
+    for (size_t k = 0; k < in->tests.n; k++)
+        *BASE_PUSH(in->p->arena, &in->p->outputs) = in->tests.at[k];
 }
 
 /* ---- overloads ---- */
@@ -774,7 +801,8 @@ static lang_inst begin(base_arena *arena, const lang_library *lib, const lang_ca
 }
 
 static bool fits(lang_inst *in) {
-    bool ok = bind_attrs(in) && bind_inputs(in) && bind_outputs(in) && conditions_hold(in);
+    bool ok = lang_i_add_counts(in) && bind_attrs(in) && bind_inputs(in) && bind_outputs(in) && conditions_hold(in);
+    lang_i_push_counts(in);
     in->globals = in->floor = in->env.n;
     return ok;
 }

@@ -57,6 +57,11 @@ typedef struct lang_call {
     size_t attr_count;
     const char *const *goals; /* names for which goal("x") is true, e.g. "litert" */
     size_t goal_count;
+    /* Extents that a run knows: symbol[k] = s of an input's shape says that its extent is count number s - 1, at most dim[k].
+     * The program has the counts as further inputs, i64 without dimensions; what must hold of them is tested in further
+     * outputs, whose evaluation fails where it does not. */
+    const int64_t *counts; /* the most that each can be, at least 1 */
+    size_t count_count;
     const base_place *place; /* of the operator in the input, for errors of the call; NULL allowed */
     uint64_t node_limit;     /* 0: default */
 } lang_call;
@@ -79,11 +84,20 @@ lang_program *lang_fold(base_arena *arena, const lang_program *p, uint64_t max_b
  * A read with fill becomes if(in range, body, fill). An output keeps its stage. NULL: an extent reads the stage, or
  * there are more nodes or variables than a program or stage may have. */
 lang_program *lang_inline(base_arena *arena, const lang_program *p, uint32_t stage);
-/* The program with fixed extents: those of outputs that a run decides become their bounds, elements behind what there is are
- * 0, and how many there are follow p's outputs as i64 outputs without dimensions, the first extent of output counted[j] as
- * the j-th. counted: room for as many as p has outputs. NULL: another extent than the first of an output, or one that is
- * read again, is decided by a run. */
-lang_program *lang_bounded(base_arena *arena, const lang_program *p, uint32_t *counted);
+/* The program for targets that have a place for each tensor before a run. most: what outputs 0 .. n-1 have room for, whose
+ * extents along what a run decides become these bounds. Each such extent is counted: counts[j] says where, in a stage without
+ * dimensions that is a further output, or in an input of p that is a count. Where more may come out than there is room for,
+ * a further output fails. filled[i]: of output i what is behind its elements is 0 (lang_can_fill must hold). counts: room for
+ * n * LANG_MAX_RANK. NULL: the node limit. */
+typedef struct lang_count {
+    uint32_t output, axis;
+    bool is_input;  /* of the new program, as any made of it has them */
+    uint32_t index; /* number of the input, or of the output */
+} lang_count;
+lang_program *lang_counted(base_arena *arena, const lang_program *p, size_t n, const ir_shape *most, const bool *filled,
+                           lang_count *counts, size_t *count_n);
+/* Nothing but the first extent of the output is decided by a run, and no stage reads it again. */
+bool lang_can_fill(const lang_program *p, uint32_t output);
 /* Links programs into one: input k of part j is bound to an input of the whole, or to an output of an earlier part, of
  * its type and rank. NULL: the node limit. */
 typedef struct lang_link_source {

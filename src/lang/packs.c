@@ -252,9 +252,9 @@ static bool unflat(lang_inst *in, const lang_expr *e, int at, lang_pack *out) {
 /* Extents of packs broadcast together, aligned at the right. */
 static bool broadcast(lang_inst *in, const lang_expr *e, int at, lang_pack *out) {
     out->n = 0;
-    int64_t extents[LANG_MAX_PACK];
+    lang_val extents[LANG_MAX_PACK];
     for (uint32_t k = 0; k < LANG_MAX_PACK; k++)
-        extents[k] = 1;
+        extents[k] = lang_v_int(1);
     for (uint32_t a = 0; a < e->count; a++) {
         lang_pack list;
         if (!lang_x_pack(in, e->args[a], at, &list))
@@ -262,20 +262,16 @@ static bool broadcast(lang_inst *in, const lang_expr *e, int at, lang_pack *out)
         if (list.n > out->n)
             out->n = list.n;
         for (uint32_t k = 0; k < list.n; k++) {
-            int64_t v, *have = &extents[LANG_MAX_PACK - list.n + k];
-            if (!lang_v_static_int(in, e->args[a]->pos, list.at[k], "an extent", &v))
+            int64_t v;
+            lang_val *have = &extents[LANG_MAX_PACK - list.n + k];
+            if (list.at[k].kind != LANG_V_OPEN && !lang_v_static_int(in, e->args[a]->pos, list.at[k], "an extent", &v))
                 return false;
-            if (*have != 1 && v != 1 && v != *have) {
-                lang_i_fail(in, e->pos, "extents %lld and %lld cannot be broadcast together", (long long)*have,
-                            (long long)v);
+            if (!lang_i_broadcast(in, e->pos, *have, list.at[k], have))
                 return false;
-            }
-            if (v != 1)
-                *have = v;
         }
     }
     for (uint32_t k = 0; k < out->n; k++)
-        out->at[k] = lang_v_int(extents[LANG_MAX_PACK - out->n + k]);
+        out->at[k] = extents[LANG_MAX_PACK - out->n + k];
     return true;
 }
 
@@ -522,10 +518,11 @@ static lang_val family_extent(lang_inst *in, const lang_expr *e, int at) {
                 if (pack && (!b || position < 0 || position >= (int64_t)b->n))
                     return lang_i_fail(in, of->pos, "position %lld is outside the pack '%s..'", (long long)position,
                                        lang_name(in->lib, name));
-                int64_t total = 0;
+                lang_val total = lang_v_int(0);
                 for (int64_t m = sum ? 0 : k; m < (sum ? k : k + 1); m++)
-                    total += family->members[m].arg->shape.dim[before + (uint32_t)position];
-                return lang_v_int(total);
+                    total = binary(in, e, LANG_B_ADD, total,
+                                   lang_i_dim(in, family->members[m].arg, before + (uint32_t)position));
+                return total;
             }
             before += b ? b->n : 1;
         }

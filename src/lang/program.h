@@ -72,6 +72,7 @@ typedef struct lang_tensor {
     lang_tensor_kind kind;
     uint32_t input;   /* INPUT: index into program inputs */
     const void *data; /* CONSTANT: dense contents (also set for inputs whose contents are known); borrowed */
+    int64_t most;     /* INPUT: not 0: a count, i64 without dimensions, from 0 to this */
     uint32_t stage;   /* STAGE: index of its stage */
 } lang_tensor;
 

@@ -153,6 +153,9 @@ static lang_range contents(lang_ranges *r, uint32_t tensor) {
     if (!base_type_is_int(t->type) && t->type != BASE_BOOL) {
         return lang_type_range(t->type);
     }
+    if (t->kind == LANG_INPUT && t->most > 0) {
+        return (lang_range){0, t->most, true};
+    }
     if (t->data != NULL && element_count(t, &n)) {
         m->range = data_range(t->type, t->data, n);
         m->known = true;

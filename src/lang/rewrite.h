@@ -25,4 +25,8 @@ bool lang_copy_stage(base_arena *scratch, lang_rewriter *w, const lang_stage *s,
 lang_program *lang_like(base_arena *arena, const lang_program *p, const bool *keep, uint32_t *map);
 bool lang_is_output(const lang_program *p, uint32_t tensor);
 
+/* A stage that tests a condition without free variables: element 0 of a tensor where it holds, one outside of it, an error of
+ * the run, where it does not. Its tensor, which the caller makes an output; IR_NONE: the node limit. */
+uint32_t lang_add_test(lang_program *p, lang_ref condition, base_place place);
+
 #endif

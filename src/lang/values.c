@@ -48,6 +48,9 @@ const char *lang_v_shown(lang_inst *in, lang_val v) {
         break;
     case LANG_V_CHOICE:
         return lang_v_shown(in, v.v.choice->yes);
+    case LANG_V_OPEN:
+        base_puts(&t, "a number that follows from extents which a run decides");
+        break;
     case LANG_V_NODE:
         base_puts(&t, base_type_name((base_type)v.type));
         break;
@@ -59,7 +62,39 @@ const char *lang_v_shown(lang_inst *in, lang_val v) {
 }
 
 static bool is_weak(lang_val v) {
-    return v.kind == LANG_V_INT || v.kind == LANG_V_FLOAT || v.kind == LANG_V_BOOL || v.kind == LANG_V_CHOICE;
+    return v.kind == LANG_V_INT || v.kind == LANG_V_FLOAT || v.kind == LANG_V_BOOL || v.kind == LANG_V_CHOICE ||
+           v.kind == LANG_V_OPEN;
+}
+
+lang_val lang_v_open(lang_inst *in, lang_pos pos, lang_ref ref) {
+    const lang_val v = lang_v_node(in, pos, ref);
+    if (v.kind != LANG_V_NODE) {
+        return v;
+    }
+    const lang_node *n = lang_at(in->p, ref);
+    if (n->kind == LANG_CONST) {
+        return n->type == BASE_I64 ? lang_v_int(n->value.i) : lang_v_float(n->value.f);
+    }
+    return (lang_val){LANG_V_OPEN, n->type, {.ref = ref}};
+}
+
+/* As a constant would meet t: a number that may not fit is an error. */
+static lang_val adapt_open(lang_inst *in, lang_pos pos, lang_val v, base_type t, const char *what) {
+    if (v.type == BASE_F64 ? !base_type_is_float(t) : t == BASE_BOOL) {
+        return lang_i_fail(in, pos, "%s must be %s, found %s", what, base_type_name(t), lang_v_shown(in, v));
+    }
+    if (base_type_is_int(t)) {
+        const lang_range r = lang_range_of(lang_i_ranges(in), NULL, v.v.ref);
+        int64_t lo;
+        uint64_t hi;
+        base_type_range(t, &lo, &hi);
+        if (!r.known || r.lo < lo || (r.hi > 0 && (uint64_t)r.hi > hi)) {
+            return lang_i_fail(in, pos, "%s may not fit %s: it follows from extents which a run decides", what,
+                               base_type_name(t));
+        }
+    }
+    return v.type == t ? lang_v_node(in, pos, v.v.ref)
+                       : lang_v_node(in, pos, lang_apply1(in->p, LANG_CAST, t, v.v.ref));
 }
 
 static lang_val adapt_int(lang_inst *in, lang_pos pos, int64_t i, base_type t) {
@@ -105,6 +140,8 @@ lang_val lang_v_adapt(lang_inst *in, lang_pos pos, lang_val v, base_type t, cons
             return yes;
         return lang_v_if(in, pos, v.v.choice->condition, yes, lang_v_adapt(in, pos, v.v.choice->no, t, what));
     }
+    case LANG_V_OPEN:
+        return adapt_open(in, pos, v, t, what);
     case LANG_V_NODE:
         if (v.type == t)
             return v;
@@ -131,6 +168,10 @@ lang_val lang_v_settle(lang_inst *in, lang_pos pos, lang_val v, const char *what
             return yes;
         return lang_v_if(in, pos, v.v.choice->condition, yes, lang_v_settle(in, pos, v.v.choice->no, what));
     }
+    case LANG_V_OPEN:
+        if (v.type == BASE_I64)
+            return lang_v_node(in, pos, v.v.ref);
+        return lang_i_fail(in, pos, "%s is a constant without a type: state the type", what);
     case LANG_V_FLOAT:
         return lang_i_fail(in, pos, "%s is a constant without a type: state the type", what);
     case LANG_V_TEXT:
@@ -159,6 +200,8 @@ bool lang_v_static_int(lang_inst *in, lang_pos pos, lang_val v, const char *what
         return true;
     if (v.kind == LANG_V_NODE && base_type_is_int((base_type)v.type))
         lang_i_fail(in, pos, "%s must be constant: it depends on what a run reads", what);
+    else if (v.kind == LANG_V_OPEN)
+        lang_i_fail(in, pos, "%s must be constant: it follows from extents which a run decides", what);
     else if (v.kind != LANG_V_BAD)
         lang_i_fail(in, pos, "%s must be a constant integer, found %s", what, lang_v_shown(in, v));
     return false;
@@ -283,6 +326,38 @@ static lang_val fold_weak(lang_inst *in, lang_pos pos, lang_word w, const lang_v
     return wrong_arguments(in, pos, w, args, n);
 }
 
+/* Words on what is made of counts: weak again, exact in 64 bits. */
+static lang_val fold_open(lang_inst *in, lang_pos pos, lang_word w, const lang_val *args, uint32_t n) {
+    char class = word_class[w];
+    bool floats = class == 'f' || class == 'p';
+    for (uint32_t k = 0; k < n; k++) {
+        if (args[k].kind != LANG_V_INT && args[k].kind != LANG_V_FLOAT && args[k].kind != LANG_V_OPEN)
+            return wrong_arguments(in, pos, w, args, n);
+        floats |= args[k].kind == LANG_V_FLOAT || (args[k].kind == LANG_V_OPEN && args[k].type == BASE_F64);
+    }
+    if (class == 'k' || (floats && (class == 'i' || class == 's')))
+        return wrong_arguments(in, pos, w, args, n);
+    base_type t = floats ? BASE_F64 : BASE_I64;
+    bool condition = class == 'c' || class == 'p';
+    lang_ref refs[3] = {0};
+    for (uint32_t k = 0; k < n; k++) {
+        lang_val v = lang_v_adapt(in, pos, args[k], t, "the argument");
+        if (v.kind == LANG_V_BAD)
+            return v;
+        refs[k] = v.v.ref;
+    }
+    lang_val r = lang_v_node(in, pos, lang_apply(in->p, w, condition ? BASE_BOOL : t, refs, n));
+    if (r.kind != LANG_V_NODE)
+        return r;
+    if (condition) {
+        int known = lang_i_decide(in, r.v.ref);
+        return known >= 0 ? lang_v_bool(known != 0) : r;
+    }
+    if (t == BASE_I64 && lang_may_wrap(lang_i_ranges(in), NULL, r.v.ref))
+        return lang_i_fail(in, pos, "a number that follows from extents which a run decides may leave 64 bits");
+    return lang_v_open(in, pos, r.v.ref);
+}
+
 /* One argument is a choice: the word goes into both of its sides. */
 static lang_val distribute(lang_inst *in, lang_pos pos, lang_word w, const lang_val *args, uint32_t n) {
     uint32_t k = args[0].kind == LANG_V_CHOICE ? 0 : 1, leaves = 1;
@@ -348,11 +423,12 @@ static lang_val apply(lang_inst *in, lang_pos pos, lang_word w, const lang_val *
 
 lang_val lang_v_word(lang_inst *in, lang_pos pos, lang_word w, const lang_val *args, uint32_t n) {
     char class = word_class[w];
-    bool choice = false, node = false;
+    bool choice = false, node = false, open = false;
     base_type t = BASE_NONE;
     for (uint32_t k = 0; k < n; k++) {
         if (args[k].kind == LANG_V_BAD)
             return args[k];
+        open |= args[k].kind == LANG_V_OPEN;
         if (args[k].kind == LANG_V_CHOICE)
             choice = true;
         if (args[k].kind == LANG_V_NODE && !node) {
@@ -365,7 +441,9 @@ lang_val lang_v_word(lang_inst *in, lang_pos pos, lang_word w, const lang_val *a
     if (class == 'l')
         return apply(in, pos, w, args, n, BASE_BOOL, BASE_BOOL);
     if (!node)
-        return choice ? distribute(in, pos, w, args, n) : fold_weak(in, pos, w, args, n);
+        return choice ? distribute(in, pos, w, args, n)
+               : open ? fold_open(in, pos, w, args, n)
+                      : fold_weak(in, pos, w, args, n);
     if (class == 's')
         return shift(in, pos, w, args);
     if (!type_fits(class, w, t))
@@ -391,6 +469,11 @@ lang_val lang_v_convert(lang_inst *in, lang_pos pos, lang_word mode, base_type t
                         v.kind == LANG_V_INT ? lang_int(in->p, BASE_I64, v.v.i) : lang_float(in->p, BASE_F64, v.v.f));
         if (v.kind == LANG_V_BAD)
             return v;
+        break;
+    case LANG_V_OPEN:
+        if (mode == LANG_BITS)
+            return lang_i_fail(in, pos, "the bits of a constant without a type: state its type");
+        v.kind = LANG_V_NODE;
         break;
     case LANG_V_BOOL:
         if (t == BASE_BOOL)
@@ -433,11 +516,34 @@ lang_val lang_v_binary(lang_inst *in, lang_pos pos, lang_binary_op op, lang_val 
 static bool same(lang_val a, lang_val b) {
     if (a.kind != b.kind || a.type != b.type)
         return false;
-    if (a.kind == LANG_V_NODE)
+    if (a.kind == LANG_V_NODE || a.kind == LANG_V_OPEN)
         return a.v.ref == b.v.ref;
     if (a.kind == LANG_V_FLOAT)
         return memcmp(&a.v.f, &b.v.f, sizeof a.v.f) == 0;
     return (a.kind == LANG_V_INT || a.kind == LANG_V_BOOL) && a.v.i == b.v.i;
+}
+
+/* A choice between weak numbers by what extents say is such a number itself; BAD: it is none, or an error. */
+static lang_val open_choice(lang_inst *in, lang_pos pos, lang_ref condition, lang_val yes, lang_val no) {
+    bool ints = true, floats = true;
+    const lang_val side[] = {yes, no};
+    for (uint32_t k = 0; k < 2; k++) {
+        bool is_int = side[k].kind == LANG_V_INT || (side[k].kind == LANG_V_OPEN && side[k].type == BASE_I64);
+        bool is_float = side[k].kind == LANG_V_FLOAT || (side[k].kind == LANG_V_OPEN && side[k].type == BASE_F64);
+        ints &= is_int;
+        floats &= is_float;
+    }
+    if ((!ints && !floats) || !lang_i_is_open(in, condition))
+        return lang_v_bad();
+    base_type t = ints ? BASE_I64 : BASE_F64;
+    lang_ref refs[3] = {condition};
+    for (uint32_t k = 0; k < 2; k++) {
+        lang_val v = lang_v_adapt(in, pos, side[k], t, "a side of if");
+        if (v.kind == LANG_V_BAD)
+            return v;
+        refs[k + 1] = v.v.ref;
+    }
+    return lang_v_open(in, pos, lang_apply(in->p, LANG_IF, t, refs, 3));
 }
 
 lang_val lang_v_if(lang_inst *in, lang_pos pos, lang_ref condition, lang_val yes, lang_val no) {
@@ -447,6 +553,11 @@ lang_val lang_v_if(lang_inst *in, lang_pos pos, lang_ref condition, lang_val yes
         return no;
     bool nodes =
         yes.kind == LANG_V_NODE || no.kind == LANG_V_NODE || (yes.kind == LANG_V_BOOL && no.kind == LANG_V_BOOL);
+    if (!nodes && in->call->count_count > 0) {
+        lang_val open = open_choice(in, pos, condition, yes, no);
+        if (open.kind != LANG_V_BAD)
+            return open;
+    }
     if (!nodes) {
         if (!is_weak(yes) || !is_weak(no))
             return lang_i_fail(in, pos, "a run cannot choose between %s and %s", lang_v_shown(in, yes),

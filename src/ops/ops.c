@@ -239,10 +239,18 @@ static base_status check_limits(base_arena *arena, const lang_program *p, const 
     return BASE_OK;
 }
 
+typedef struct open_extents {
+    const int64_t *most;
+    size_t n;
+} open_extents;
+
 static base_status instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
-                               const ir_node *n, const ir_shape *shapes, size_t open, const ops_goal *goal,
-                               bool outputs_known, lang_program **out, base_diags *d) {
+                               const ir_node *n, const ir_shape *shapes, size_t open, const open_extents *counts,
+                               const ops_goal *goal, bool outputs_known, lang_program **out, base_diags *d) {
     base_place place = place_of(arena, m, g, n);
+    if (ir_is_fused(n) && counts != NULL) {
+        return base_error(d, &place, "an operator fused of others, and an extent that data decides");
+    }
     if (ir_is_fused(n)) {
         base_status linked = ops_link_fused(arena, r, m, g, n, goal, out, d);
         return linked == BASE_OK ? check_limits(arena, *out, &place, d) : linked;
@@ -273,6 +281,8 @@ static base_status instantiate(base_arena *arena, ops_registry *r, const ir_mode
     }
     call.inputs = inputs;
     call.outputs = outputs;
+    call.counts = counts != NULL ? counts->most : NULL;
+    call.count_count = counts != NULL ? counts->n : 0;
     if (goal != NULL) {
         call.goals = goal->names;
         call.goal_count = goal->count;
@@ -283,7 +293,7 @@ static base_status instantiate(base_arena *arena, ops_registry *r, const ir_mode
 
 base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
                             const ops_goal *goal, lang_program **out, base_diags *d) {
-    return instantiate(arena, r, m, g, n, NULL, 0, goal, true, out, d);
+    return instantiate(arena, r, m, g, n, NULL, 0, NULL, goal, true, out, d);
 }
 
 base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_node *n, const lang_program *p,
@@ -308,14 +318,14 @@ base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_nod
 base_status ops_instantiate_at(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
                                const ir_node *n, const ir_shape *shapes, const ops_goal *goal, lang_program **out,
                                base_diags *d) {
-    return instantiate(arena, r, m, g, n, shapes, 0, goal, false, out, d);
+    return instantiate(arena, r, m, g, n, shapes, 0, NULL, goal, false, out, d);
 }
 
 base_status ops_more_inputs(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
                             const ops_goal *goal, size_t count, base_type *types, ir_shape *shapes, base_diags *d) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     lang_program *p;
-    base_status status = instantiate(scratch, r, m, g, n, NULL, count, goal, false, &p, d);
+    base_status status = instantiate(scratch, r, m, g, n, NULL, count, NULL, goal, false, &p, d);
     for (size_t i = 0; status == BASE_OK && i < count; i++) {
         const lang_tensor *t = &p->tensors.at[p->inputs.at[n->input_count + i]];
         types[i] = (base_type)t->type;
@@ -323,6 +333,13 @@ base_status ops_more_inputs(base_arena *arena, ops_registry *r, const ir_model *
     }
     base_arena_free(scratch);
     return status;
+}
+
+base_status ops_instantiate_open(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
+                                 const ir_node *n, const ir_shape *shapes, const int64_t *counts, size_t count_count,
+                                 const ops_goal *goal, lang_program **out, base_diags *d) {
+    const open_extents open = {counts, count_count};
+    return instantiate(arena, r, m, g, n, shapes, 0, &open, goal, true, out, d);
 }
 
 base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,

@@ -40,6 +40,11 @@ base_status ops_instantiate(base_arena *arena, ops_registry *r, const ir_model *
 base_status ops_instantiate_at(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
                                const ir_node *n, const ir_shape *shapes, const ops_goal *goal, lang_program **out,
                                base_diags *d);
+/* The same for shapes whose symbol[k] = s says that the extent is what a run has for count number s - 1, at most dim[k]: the
+ * program has the counts as inputs behind the node's (lang_call). */
+base_status ops_instantiate_open(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
+                                 const ir_node *n, const ir_shape *shapes, const int64_t *counts, size_t count_count,
+                                 const ops_goal *goal, lang_program **out, base_diags *d);
 /* The same of a node that is fused of others (ir_is_fused); ops_instantiate comes here. */
 base_status ops_link_fused(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *outer,
                            const ir_node *n, const ops_goal *goal, lang_program **out, base_diags *d);

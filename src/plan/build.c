@@ -80,6 +80,7 @@ static const lang_program *lower(base_arena *arena, const lang_program *raw, uns
 
 static uint32_t add_tensor(plan_builder *b, plan_tensor t) {
     uint32_t i = (uint32_t)b->plan->tensors.n;
+    memset(t.count, 0xff, sizeof t.count);
     t.root = i;
     t.alignment = b->o->device->machine.alignment;
     t.first = t.until = UINT32_MAX;
@@ -209,9 +210,22 @@ static base_status add_program_tensor(plan_builder *b, const lang_program *p, co
 /* Which tensors the kept stages read or write. */
 static uint8_t *used_tensors(base_arena *scratch, const lang_program *p) {
     uint8_t *used = BASE_NEWS(scratch, uint8_t, p->tensors.n + 1);
-    const uint8_t *reached = lang_reached(scratch, p, NULL);
+    uint8_t *reached = lang_reached(scratch, p, NULL);
     for (size_t i = 0; i < p->stages.n; i++) {
         used[p->stages.at[i].tensor] = 1;
+        for (uint32_t k = 0; k < p->stages.at[i].var_count; k++) {
+            reached[p->stages.at[i].vars[k].extent] = 1; /* of variables that the body does not use, too */
+        }
+    }
+    for (size_t t = 0; t < p->tensors.n; t++) {
+        for (uint32_t k = 0; k < p->tensors.at[t].rank; k++) {
+            reached[p->tensors.at[t].extent[k]] = 1; /* reads are tested against it */
+        }
+    }
+    for (lang_ref r = (lang_ref)p->nodes.n - 1; r > 0; r--) {
+        for (uint32_t k = 0; reached[r] != 0 && k < lang_at(p, r)->count; k++) {
+            reached[lang_operand(p, r, k)] = 1;
+        }
     }
     for (lang_ref r = 1; r < p->nodes.n; r++) {
         if (reached[r] != 0 && lang_at(p, r)->kind == LANG_READ) {
@@ -231,12 +245,18 @@ static uint32_t position(const uint32_t *list, size_t n, uint32_t what) {
 }
 
 /* Where output number `out` of the node goes: to its tensor; a state that the node reads, too, gets it by a copy
- * afterwards, since a node reads everything before it writes. */
+ * afterwards, since a node reads everything before it writes; so does an output of the module whose elements do not come to
+ * lie dense. */
 static base_status bind_output(plan_builder *b, plan_kernel *k, size_t out, plan_pending *pending, uint32_t *tensor) {
     uint32_t g = k->node->outputs[out];
     const uint32_t state = b->graph->tensors.at[g].state;
     base_status status = plan_add_tensor(b, g, PLAN_ACTIVATION, tensor);
     bool read = false;
+    if (status == BASE_OK && pending->dense) {
+        pending->to = *tensor;
+        pending->from = *tensor = b->of[g] = plan_add_scratch(b, *tensor);
+        return BASE_OK;
+    }
     for (size_t i = 0; i < k->node->input_count && state != IR_NONE; i++) {
         uint32_t in = k->node->inputs[i];
         read = read || (in != IR_NONE && b->graph->tensors.at[in].state == state);
@@ -248,7 +268,9 @@ static base_status bind_output(plan_builder *b, plan_kernel *k, size_t out, plan
     return status;
 }
 
-static base_status bind_tensors(plan_builder *b, plan_kernel *k, plan_pending *pending) {
+/* counts: of the program's last inputs, which are counts, the plan tensors. */
+static base_status bind_tensors(plan_builder *b, plan_kernel *k, const uint32_t *counts, size_t count_n,
+                                plan_pending *pending) {
     const lang_program *p = k->program;
     base_arena *scratch = base_arena_new(base_arena_memory(b->arena));
     uint8_t *used = used_tensors(scratch, p);
@@ -262,15 +284,21 @@ static base_status bind_tensors(plan_builder *b, plan_kernel *k, plan_pending *p
         bool known = in != IR_NONE && b->graph->tensors.at[in].data == NULL;
         status = known ? plan_add_tensor(b, in, PLAN_ACTIVATION, &inputs[i]) : status;
     }
+    const size_t first_count = p->inputs.n - count_n;
+    for (size_t i = 0; i < count_n; i++) {
+        inputs[first_count + i] = counts[i];
+    }
     for (uint32_t i = 0; status == BASE_OK && i < p->tensors.n; i++) {
         const lang_tensor *t = &p->tensors.at[i];
         uint32_t in = position(p->inputs.at, p->inputs.n, i), out = position(p->outputs.at, p->outputs.n, i);
-        if (out != IR_NONE && out >= k->node->output_count) { /* a count */
+        if (out != IR_NONE && out >= k->node->output_count) { /* what is tested, a count */
             status = add_program_tensor(b, p, t, &k->tensor[i]);
             outputs[out] = k->tensor[i];
         } else if (out != IR_NONE) {
             status = bind_output(b, k, out, &pending[out], &k->tensor[i]);
             outputs[out] = k->tensor[i];
+        } else if (used[i] && in != IR_NONE && in >= first_count) {
+            k->tensor[i] = inputs[in];
         } else if (used[i] && in != IR_NONE) {
             status = plan_add_tensor(b, k->node->inputs[in], PLAN_ACTIVATION, &k->tensor[i]);
         } else if (used[i]) {
@@ -283,44 +311,128 @@ static base_status bind_tensors(plan_builder *b, plan_kernel *k, plan_pending *p
 
 /* ---- kernels ---- */
 
-/* What is planned has its extents. Where a run decides the first one of an output, that has room for the bound, and *raw
- * becomes the program that also counts; what reads it is the evaluator's. */
-static base_status fix_extents(plan_builder *b, const ir_node *n, lang_program **raw, uint32_t *counted) {
-    bool known = true, fixed = true;
-    for (size_t i = 0; i < (*raw)->tensors.n; i++) {
-        for (uint32_t k = 0; k < (*raw)->tensors.at[i].rank; k++) {
-            fixed = fixed && (*raw)->tensors.at[i].extent[k] == 0;
+/* ---- extents that a run decides ---- */
+
+static base_status add_dense_copy(plan_builder *b, uint32_t from, uint32_t to, const ir_node *cause);
+
+typedef struct open_node {
+    ir_shape *shapes; /* of the graph's tensors: what the node's inputs have room for, symbols are numbers of counts */
+    int64_t most[LANG_MAX_VARS];
+    uint32_t counts[LANG_MAX_VARS]; /* plan tensors */
+    size_t n;
+} open_node;
+
+/* The counts among the extents of the node's inputs, each once. */
+static base_status find_counts(plan_builder *b, const ir_node *n, open_node *open) {
+    base_status status = BASE_OK;
+    for (size_t i = 0; status == BASE_OK && i < n->input_count; i++) {
+        const uint32_t g = n->inputs[i];
+        uint32_t tensor = IR_NONE;
+        if (g == IR_NONE || b->graph->tensors.at[g].data != NULL) {
+            continue;
+        }
+        status = plan_add_tensor(b, g, PLAN_ACTIVATION, &tensor);
+        const plan_tensor *t = status == BASE_OK ? &b->plan->tensors.at[tensor] : NULL;
+        for (uint32_t k = 0; t != NULL && k < t->shape.rank; k++) {
+            if (t->count[k] == IR_NONE) {
+                continue;
+            }
+            if (open->shapes == NULL) {
+                open->shapes = BASE_NEWS(b->arena, ir_shape, b->graph->tensors.n);
+                for (size_t x = 0; x < b->graph->tensors.n; x++) {
+                    const ir_shape *s = &b->graph->tensors.at[x].shape;
+                    open->shapes[x] = ir_shape_of(s->rank, s->dim);
+                }
+            }
+            const uint32_t at = position(open->counts, open->n, t->count[k]);
+            if (at == IR_NONE && open->n == LANG_MAX_VARS) {
+                return base_error(b->d, NULL, "%s: an operator behind more than %u extents that data decides",
+                                  b->plan->model->file, LANG_MAX_VARS);
+            }
+            if (at == IR_NONE) {
+                open->counts[open->n] = t->count[k];
+                open->most[open->n++] = t->shape.dim[k];
+            } else {
+                open->most[at] = open->most[at] < t->shape.dim[k] ? open->most[at] : t->shape.dim[k];
+            }
+            open->shapes[g].symbol[k] = (at == IR_NONE ? (uint32_t)open->n - 1 : at) + 1;
         }
     }
-    for (size_t i = 0; i < n->input_count; i++) {
-        known = known && (n->inputs[i] == IR_NONE ||
-                          !ir_shape_computed(b->plan->model, &b->graph->tensors.at[n->inputs[i]].shape));
+    return status;
+}
+
+static base_status instantiate(plan_builder *b, const ir_node *n, open_node *open, lang_program **raw) {
+    ops_goal goal = {b->o->goals, b->o->goal_count};
+    base_status status = find_counts(b, n, open);
+    if (status != BASE_OK) {
+        return status;
     }
-    if (known && !fixed) {
-        *raw = lang_bounded(b->arena, *raw, counted);
+    status = open->n > 0 ? ops_instantiate_open(b->arena, b->ops, b->plan->model, b->graph, n, open->shapes, open->most,
+                                                open->n, &goal, raw, b->d)
+                         : ops_instantiate(b->arena, b->ops, b->plan->model, b->graph, n, &goal, raw, b->d);
+    return status == BASE_OK && b->copied == NULL ? ops_check_extents(b->plan->model, b->graph, n, *raw, b->d) : status;
+}
+
+static bool is_module_output(const plan_builder *b, uint32_t tensor) {
+    return tensor != IR_NONE && position(b->plan->outputs.at, b->plan->outputs.n, tensor) != IR_NONE;
+}
+
+/* The node's program with its counts, where a run decides extents of its outputs. The module's outputs are dense, with zeros
+ * behind what there is: made so where the first extent alone is open, else by a copy. */
+static base_status count_outputs(plan_builder *b, plan_kernel *k, plan_pending *pending, lang_count *counts,
+                                 size_t *n) {
+    const ir_node *node = k->node;
+    const lang_program *raw = k->raw;
+    ir_shape *most = BASE_NEWS(b->arena, ir_shape, node->output_count + 1);
+    bool *filled = BASE_NEWS(b->arena, bool, node->output_count + 1), any = false;
+    *n = 0;
+    for (uint32_t i = 0; i < node->output_count; i++) {
+        const lang_tensor *t = &raw->tensors.at[raw->outputs.at[i]];
+        bool open = false;
+        most[i] = b->graph->tensors.at[node->outputs[i]].shape;
+        for (uint32_t d = 0; d < t->rank; d++) {
+            open = open || t->extent[d] != 0;
+        }
+        if (open && is_module_output(b, b->of[node->outputs[i]])) {
+            filled[i] = lang_can_fill(raw, i);
+            pending[i].dense = !filled[i];
+        }
+        any = any || open;
     }
-    if (known && *raw != NULL) {
-        return BASE_OK;
+    if (any) {
+        k->program = lang_counted(b->arena, raw, node->output_count, most, filled, counts, n);
     }
-    base_place place = {.file = b->plan->model->file, .byte = n->byte, .has_byte = n->byte != 0};
-    place.path = base_printf(b->arena, "subgraph[%u]/operator[%u] %s", b->graph->index, n->id_count ? n->ids[0] : 0,
-                             n->source_name != NULL && *n->source_name ? n->source_name : n->op);
-    return base_error(
-        b->d, &place,
-        "an extent depends on data, and C is emitted only for the operator that decides it: leave what is "
-        "behind it to the application (burin run evaluates it)");
+    if (k->program != NULL && raw->external != NULL && (any || k->open)) {
+        return base_error(b->d, NULL,
+                          "%s: operator %s is a C function of the application's own, and an extent is what data "
+                          "decides: such a function is given fixed extents",
+                          b->plan->model->file, k->op);
+    }
+    return k->program != NULL ? BASE_OK
+                              : base_error(b->d, NULL, "%s: operator %s is too large", b->plan->model->file, k->op);
+}
+
+/* What the counts say of the node's outputs. */
+static void note_counts(plan_builder *b, const plan_kernel *k, const plan_pending *pending, const lang_count *counts,
+                        size_t n) {
+    plan_module *p = b->plan;
+    for (size_t i = 0; i < n && b->copied == NULL; i++) {
+        const uint32_t count = (counts[i].is_input ? k->inputs : k->outputs)[counts[i].index];
+        const uint32_t out = k->outputs[counts[i].output];
+        p->tensors.at[out].count[counts[i].axis] = count;
+        const plan_pending *copy = &pending[counts[i].output];
+        const uint32_t visible = copy->dense ? copy->to : out;
+        p->tensors.at[visible].count[counts[i].axis] = count;
+        if (is_module_output(b, visible)) {
+            *BASE_PUSH(b->arena, &p->counts) = (plan_count){count, visible, counts[i].axis};
+        }
+    }
 }
 
 base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
-    ops_goal goal = {b->o->goals, b->o->goal_count};
     lang_program *raw = NULL;
-    uint32_t *counted = NULL;
-    base_status status = ops_instantiate(b->arena, b->ops, b->plan->model, b->graph, n, &goal, &raw, b->d);
-    status = status == BASE_OK ? ops_check_extents(b->plan->model, b->graph, n, raw, b->d) : status;
-    if (status == BASE_OK) {
-        counted = BASE_NEWS(b->arena, uint32_t, raw->outputs.n + 1);
-        status = fix_extents(b, n, &raw, counted);
-    }
+    open_node open = {0};
+    base_status status = instantiate(b, n, &open, &raw);
     if (status != BASE_OK) {
         return status;
     }
@@ -332,47 +444,65 @@ base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
                      .op = n->op,
                      .id_count = n->id_count,
                      .ids = n->ids,
-                     .raw = raw};
+                     .raw = raw,
+                     .open = open.n > 0,
+                     .program = raw};
     plan_pending *pending = BASE_NEWS(b->arena, plan_pending, n->output_count + 1);
-    k.program = lower(b->arena, raw, b->o->opt_level);
+    lang_count *counts = BASE_NEWS(b->arena, lang_count, n->output_count * LANG_MAX_RANK + 1);
+    size_t count_n = 0;
+    status = count_outputs(b, &k, pending, counts, &count_n);
+    if (status != BASE_OK) {
+        return status;
+    }
+    k.program = lower(b->arena, k.program, b->o->opt_level);
     k.macs = lang_macs(raw);
-    status = bind_tensors(b, &k, pending);
+    status = bind_tensors(b, &k, open.counts, open.n, pending);
     if (status != BASE_OK) {
         return status;
     }
     plan_schedule_kernel(b->arena, &k, b->o);
     b->plan->macs += k.macs;
-    for (size_t i = n->output_count; i < raw->outputs.n; i++) {
-        *BASE_PUSH(b->arena, &b->plan->counts) = (plan_count){k.outputs[i], k.outputs[counted[i - n->output_count]]};
-    }
+    note_counts(b, &k, pending, counts, count_n);
     *BASE_PUSH(b->arena, &b->plan->kernels) = k;
     for (size_t i = 0; status == BASE_OK && i < n->output_count; i++) {
         if (pending[i].from != pending[i].to) {
-            status = plan_add_copy(b, pending[i].from, pending[i].to, n);
+            status = pending[i].dense ? add_dense_copy(b, pending[i].from, pending[i].to, n)
+                                      : plan_add_copy(b, pending[i].from, pending[i].to, n);
         }
     }
     return status;
 }
 
-/* A graph that holds nothing but the copy. */
-base_status plan_add_copy(plan_builder *b, uint32_t from, uint32_t to, const ir_node *cause) {
+/* A graph that holds nothing but the copy: an identity, or a reshape to one extent. */
+static base_status add_copy(plan_builder *b, uint32_t from, uint32_t to, const ir_node *cause, bool dense) {
+    static const int64_t all = -1;
     const ir_graph *graph = b->graph;
     uint32_t *of = b->of, copied[] = {from, to};
     ir_graph *g = BASE_NEW(b->arena, ir_graph);
     ir_node *n = BASE_NEW(b->arena, ir_node);
+    ir_attr *shape = BASE_NEW(b->arena, ir_attr);
     uint32_t *ends = BASE_NEWS(b->arena, uint32_t, 2);
     *g = (ir_graph){.name = "", .index = graph->index};
+    *shape = (ir_attr){.name = "shape", .kind = IR_INTS, .n = 1, .v = {.ints = &all}};
     for (size_t i = 0; i < 2; i++) {
         const plan_tensor *t = &b->plan->tensors.at[copied[i]];
-        *BASE_PUSH(b->arena, &g->tensors) = (ir_tensor){.name = t->name,
-                                                        .type = t->type,
-                                                        .shape = t->shape,
-                                                        .data = t->role == PLAN_CONSTANT ? t->data : NULL,
-                                                        .state = IR_NONE,
-                                                        .source = IR_NONE};
+        ir_tensor x = {.name = t->name,
+                       .type = t->type,
+                       .shape = t->shape,
+                       .data = t->role == PLAN_CONSTANT ? t->data : NULL,
+                       .state = IR_NONE,
+                       .source = IR_NONE};
+        if (dense && i == 1) {
+            uint64_t elements = 0;
+            (void)ir_shape_elements(&t->shape, &elements);
+            x.shape = ir_shape_of(1, (const int64_t[]){(int64_t)elements});
+        }
+        *BASE_PUSH(b->arena, &g->tensors) = x;
         ends[i] = (uint32_t)i;
     }
-    *n = (ir_node){.op = "identity",
+    *n = (ir_node){.op = dense ? "reshape" : "identity",
+                   .attrs = shape,
+                   .attr_count = dense ? 1 : 0,
                    .inputs = ends,
                    .input_count = 1,
                    .outputs = ends + 1,
@@ -389,6 +519,14 @@ base_status plan_add_copy(plan_builder *b, uint32_t from, uint32_t to, const ir_
     b->graph = graph;
     b->of = of;
     return status;
+}
+
+base_status plan_add_copy(plan_builder *b, uint32_t from, uint32_t to, const ir_node *cause) {
+    return add_copy(b, from, to, cause, false);
+}
+
+static base_status add_dense_copy(plan_builder *b, uint32_t from, uint32_t to, const ir_node *cause) {
+    return add_copy(b, from, to, cause, true);
 }
 
 static base_status add_io(plan_builder *b) {

@@ -7,6 +7,7 @@
 /* A value that has to be copied to where it belongs after its kernel; from == to: none. */
 typedef struct plan_pending {
     uint32_t from, to;
+    bool dense; /* from is not */
 } plan_pending;
 
 typedef struct plan_builder {

@@ -83,13 +83,16 @@ typedef struct plan_kernel {
     const ir_node *node;   /* the first of its nodes; of a copy that control needs: the control node */
     const ir_graph *graph; /* the node's */
     size_t id_count;
-    const uint32_t *ids;         /* operator ids in the input file, of all nodes it stands for */
-    const char *op;              /* Burin's word */
-    const lang_program *raw;     /* as instantiated: what the check evaluates */
+    const uint32_t *ids; /* operator ids in the input file, of all nodes it stands for */
+    const char *op;      /* Burin's word */
+    /* As instantiated: what the check evaluates; where it is open, that is the node for the extents of a run. */
+    const lang_program *raw;
+    bool open; /* an extent of an input is what a run decides: raw and program have counts as further inputs */
     const lang_program *program; /* folded, simplified, small stages substituted: what is emitted */
     /* program tensor -> plan tensor (IR_NONE: constants that plan did not place, absent inputs) */
     uint32_t *tensor;
-    /* raw's inputs and outputs -> plan tensor (IR_NONE: absent; a constant that plan did not place) */
+    /* program's inputs and outputs -> plan tensor (IR_NONE: absent; a constant that plan did not place). raw's are the first
+     * of them; behind the node's outputs there are what is tested and counted. */
     const uint32_t *inputs, *outputs;
     plan_schedule *schedules; /* one for each stage of program */
     uint64_t macs, cost;      /* multiply-accumulates; predicted cycles (0: no model) */
@@ -102,7 +105,10 @@ typedef struct plan_tensor {
     uint32_t graph;        /* index of the model's graphs */
     uint32_t graph_tensor; /* of that graph; IR_NONE: scratch, or a constant that folding made */
     uint32_t state;        /* STATE: of the model's states; else IR_NONE */
-    const char *name;      /* printable */
+    /* Of each extent that a run decides the plan tensor, one i64, that says what it is; else IR_NONE. shape has the most,
+     * and strides and bytes are for that: only an output's elements are dense in what there is. */
+    uint32_t count[IR_MAX_RANK];
+    const char *name; /* printable */
     plan_role role;
     base_type type;
     ir_shape shape;
@@ -120,9 +126,9 @@ typedef struct plan_tensor {
     const void *data; /* CONSTANT: contents as the graph has them; STATE: the first ones, NULL for zeros */
 } plan_tensor;
 
-/* An extent that a run decides: the first of tensor `of`, which has room for the bound; i64 in tensor `tensor`. */
+/* An extent that a run decides: number `axis` of tensor `of`, which has room for the bound; i64 in tensor `tensor`. */
 typedef struct plan_count {
-    uint32_t tensor, of;
+    uint32_t tensor, of, axis;
 } plan_count;
 
 typedef struct plan_module {

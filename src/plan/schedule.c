@@ -51,6 +51,20 @@ static void natural_order(plan_schedule *x, const lang_stage *s) {
     }
 }
 
+/* A run decides how far a loop goes, or how far a tensor that is read. */
+static bool is_open(const lang_program *p, const lang_stage *s) {
+    bool open = false;
+    for (uint32_t k = 0; k < s->var_count; k++) {
+        open = open || lang_at(p, s->vars[k].extent)->kind != LANG_CONST;
+    }
+    for (uint32_t t = 0; t < p->tensors.n; t++) {
+        for (uint32_t k = 0; k < p->tensors.at[t].rank; k++) {
+            open = open || (p->tensors.at[t].extent[k] != 0 && lang_reads_of(p, s, t) > 0);
+        }
+    }
+    return open;
+}
+
 static const char *schedule_stage(const lang_program *p, const lang_stage *s, const lang_roles *r,
                                   const plan_options *o, plan_schedule *x) {
     const plan_machine *m = &o->device->machine;
@@ -58,6 +72,9 @@ static const char *schedule_stage(const lang_program *p, const lang_stage *s, co
     natural_order(x, s);
     if (o->opt_level == 0) {
         return "opt_level 0: the nest as defined";
+    }
+    if (is_open(p, s)) {
+        return "one loop nest, to extents that a run decides";
     }
     bool packable = r->b.read != 0 && is_constant(p, r->b.read);
     if (r->pattern == LANG_CONTRACT && packable && innermost(s, r, LANG_ROLE_N) != NO_VAR) {

@@ -136,6 +136,11 @@ typedef struct c_fact { /* 0 <= form, inside scope */
     c_scope *scope;
 } c_fact;
 
+typedef struct c_order { /* low < high, inside scope */
+    lang_ref low, high;
+    c_scope *scope;
+} c_order;
+
 typedef struct c_shared { /* a text that a scope computes already */
     c_scope *scope;
     const char *text, *name;
@@ -166,6 +171,7 @@ typedef struct c_unit {
     uint64_t zero_vars;             /* of extent 1, or merged into another variable: always 0 */
     int64_t merged[LANG_MAX_VARS];  /* extent with what was merged into it; 0: as the stage says */
     BASE_VEC(c_fact) facts;
+    BASE_VEC(c_order) orders; /* of what is not affine: extents that a run decides */
     BASE_VEC(c_shared) locals;
     bool raw; /* the next read is stored as it is: its bits, not its value */
     bool can_fail;

@@ -133,6 +133,19 @@ static bool is_trivial(const char *text) {
 
 /* ---- facts of a stage's nodes ---- */
 
+/* The index of extent k is below what a run has of it: a variable that runs to the same extent, less a constant. */
+static bool below_open_extent(c_unit *u, lang_ref index, lang_ref extent) {
+    lang_affine form;
+    if (!lang_affine_of(u->p, index, &form) || form.constant > 0) {
+        return false;
+    }
+    uint32_t var = 0;
+    while (var < LANG_MAX_VARS && form.vars != UINT64_C(1) << var) {
+        var++;
+    }
+    return var < u->stage->var_count && form.coefficient[var] == 1 && u->stage->vars[var].extent == extent;
+}
+
 static bool read_is_safe(c_unit *u, lang_ref r) {
     const lang_node *n = lang_at(u->p, r);
     const lang_tensor *t = &u->p->tensors.at[n->index];
@@ -145,7 +158,8 @@ static bool read_is_safe(c_unit *u, lang_ref r) {
     }
     for (uint32_t k = 0; k < n->count; k++) {
         lang_range x = c_range(u, lang_operand(u->p, r, k));
-        if (!x.known || x.lo < 0 || x.hi >= (n->flat ? total : t->dim[k])) {
+        if (!x.known || x.lo < 0 || x.hi >= (n->flat ? total : t->dim[k]) ||
+            (t->extent[k] != 0 && !below_open_extent(u, lang_operand(u->p, r, k), t->extent[k]))) {
             return false;
         }
     }
@@ -190,7 +204,7 @@ bool c_unit_stage(c_unit *u, const lang_stage *s) {
     memset(u->var_scope, 0, sizeof u->var_scope);
     memset(u->var_wide, 0, sizeof u->var_wide);
     u->zero_vars = 0;
-    u->facts.n = 0;
+    u->facts.n = u->orders.n = 0;
     for (uint32_t k = 0; k < s->var_count; k++) {
         u->var_max[k] = s->vars[k].bound - 1;
     }
@@ -334,6 +348,9 @@ void c_facts_drop(c_unit *u) {
     while (u->facts.n > 0 && !u->facts.at[u->facts.n - 1].scope->open) {
         u->facts.n--;
     }
+    while (u->orders.n > 0 && !u->orders.at[u->orders.n - 1].scope->open) {
+        u->orders.n--;
+    }
 }
 
 static bool same_terms(const lang_affine *a, const lang_affine *b) {
@@ -408,6 +425,11 @@ void c_facts_of(c_unit *u, lang_ref condition, bool holds) {
         part[0] = condition;
     }
     for (size_t k = 0; k < n && k < 64; k++) {
+        const lang_node *c = lang_at(u->p, part[k]);
+        if (holds && c->kind == LANG_WORD_ && c->code == LANG_LT) {
+            *BASE_PUSH(u->arena, &u->orders) =
+                (c_order){lang_operand(u->p, part[k], 0), lang_operand(u->p, part[k], 1), u->scope};
+        }
         if (c_affine_of_condition(u->p, part[k], holds, &form)) {
             c_fact_add(u, &form);
         }
@@ -555,11 +577,23 @@ static void put_and(c_unit *u, base_text *t, const char *text) {
     base_put(t, "%s%s", t->n > 0 ? " && " : "", text);
 }
 
+static bool is_known_below(c_unit *u, lang_ref index, lang_ref extent) {
+    bool known = below_open_extent(u, index, extent);
+    for (size_t k = 0; !known && k < u->orders.n; k++) {
+        const c_order *o = &u->orders.at[k];
+        known = o->low == index && o->high == extent && c_scope_encloses(o->scope, u->scope);
+    }
+    return known;
+}
+
 /* The test of one index against [0, extent); form: its affine form or NULL. */
 static void index_test(c_unit *u, base_text *test, lang_ref index, const lang_affine *form, int64_t extent,
                        lang_ref dynamic) {
     lang_range x = c_range(u, index);
     bool low = !x.known || x.lo < 0, high = !x.known || x.hi >= extent || dynamic != 0;
+    if (dynamic != 0 && is_known_below(u, index, dynamic)) {
+        high = false;
+    }
     lang_affine upper;
     if (form != NULL) {
         low = low && !c_fact_known(u, form);

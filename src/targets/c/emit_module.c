@@ -123,23 +123,19 @@ static const char interface_model[] =
     "count);\n"
     "    void *parallel_user;\n    volatile int cancelled;\n    uint32_t next;\n";
 
-/* The dimension of the module that is the first extent of output i; -1: it has none. */
-static int output_dim(const c_module *m, size_t i) {
-    for (size_t k = 0; k < m->plan->counts.n; k++) {
-        if (m->plan->counts.at[k].of == m->plan->outputs.at[i]) {
-            return (int)k;
-        }
-    }
-    return -1;
-}
-
 static void put_dim_macros(c_module *m, base_text *t) {
     c_put(m, t, "#define $_DIM_COUNT %zu\n", m->plan->counts.n);
     for (size_t i = 0; i < m->plan->outputs.n; i++) {
-        if (output_dim(m, i) >= 0) {
+        for (size_t k = 0; k < m->plan->counts.n; k++) {
+            const plan_count *count = &m->plan->counts.at[k];
+            if (count->of != m->plan->outputs.at[i]) {
+                continue;
+            }
+            const char *axis = count->axis > 0 ? base_printf(m->arena, "_%" PRIu32, count->axis) : "";
             c_put(m, t,
-                  "#define $_OUTPUT_%zu_DIM %d /* data decides the first extent; $_OUTPUT_%zu_ELEMENTS is room */\n", i,
-                  output_dim(m, i), i);
+                  "#define $_OUTPUT_%zu_DIM%s %zu /* data decides extent %" PRIu32
+                  "; $_OUTPUT_%zu_ELEMENTS is room */\n",
+                  i, axis, k, count->axis, i);
         }
     }
 }
@@ -155,9 +151,9 @@ static const char interface_functions[] =
     "$_status $_reset($_model *model);\nsize_t $_state_bytes(const $_model *model);\n"
     "$_status $_state_save(const $_model *model, void *state, size_t bytes);\n"
     "$_status $_state_restore($_model *model, const void *state, size_t bytes);\n\n"
-    "/* Dimensions: $_DIM_COUNT, each the first extent of an output, which data decides. What it is, is known after a "
-    "run; "
-    "it cannot be\n * set. The output has room for the most, with zeros behind what there is. */\n"
+    "/* Dimensions: $_DIM_COUNT, each an extent of an output, which data decides. What it is, is known after a run; it "
+    "cannot "
+    "be\n * set. The output has room for the most; its elements are dense in what there is, with zeros behind. */\n"
     "$_status $_set_dim($_model *model, size_t i, int32_t value);\nint32_t $_dim(const $_model *model, size_t i);\n\n"
     "/* Called before (begin = 1) and after (begin = 0) each step; operator_id is the operator's index in the model's "
     "file. */\n"
@@ -576,7 +572,8 @@ static const char interface_text[] =
     "    case $_ERROR_ARENA_BYTES:\n        return \"the arena is too small\";\n"
     "    case $_ERROR_ARENA_ALIGNMENT:\n        return \"the arena is not aligned\";\n"
     "    case $_ERROR_WEIGHTS:\n        return \"the weights are not the ones of this module\";\n"
-    "    case $_ERROR_INDEX:\n        return \"an index is out of range\";\n    case $_ERROR_DIM:\n        return \"no "
+    "    case $_ERROR_INDEX:\n        return \"an index or an extent is out of range\";\n    case $_ERROR_DIM:\n       "
+    " return \"no "
     "such dimension\";\n"
     "    case $_ERROR_STATE:\n        return \"the state has another size\";\n    case $_CANCELLED:\n        return "
     "\"cancelled\";\n"

@@ -97,6 +97,15 @@ static void put_case(c_module *m, base_text *t, c_helpers *h, unsigned k) {
               c_io(m, true, i)->bytes);
     }
     c_put(m, t, "    if ($_run(&model) != $_OK) {\n        return 0;\n    }\n");
+    for (size_t i = 0; i < m->plan->counts.n; i++) {
+        const plan_count *count = &m->plan->counts.at[i];
+        size_t output = 0;
+        while (m->plan->outputs.at[output] != count->of) {
+            output++;
+        }
+        c_put(m, t, "    if ($_dim(&model, %zu) != %" PRId64 ") {\n        ok = 0;\n    }\n", i,
+              m->options->cases[k].shapes[output].dim[count->axis]);
+    }
     for (size_t i = 0; i < m->plan->outputs.n; i++) {
         put_compare(m, t, h, k, i);
     }

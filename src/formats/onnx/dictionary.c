@@ -43,6 +43,8 @@
 #define AXES_FROM(name, first) STEP(axes_from, name, NULL, NULL, 0, first, 0)
 #define GIVEN(name, value) STEP(given, name, NULL, NULL, 0, value, 0)
 #define MEAN_AXES(name, attr) STEP(mean_axes, name, attr, NULL, 0, 0, 0)
+#define FLOAT_OPTIONAL(name, attr) STEP(float_optional, name, attr, NULL, 0, 0, 0)
+#define RECURRENT(count, usual) STEP(recurrent, NULL, NULL, usual, 0, count, 0)
 #define OUTPUTS(most, remedy) STEP(outputs, NULL, NULL, remedy, 0, most, 0)
 
 static const onnx_word words[] = {

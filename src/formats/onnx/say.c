@@ -87,6 +87,12 @@ void onnx_out_floats(onnx_out *out, const char *attr, const float *v, size_t n) 
     a->n = n;
 }
 
+void onnx_out_texts(onnx_out *out, const char *attr, const char *const *v, size_t n) {
+    onnx_put_attr *a = put_attr(out, attr, ONNX_STRINGS);
+    a->texts = v;
+    a->n = n;
+}
+
 void onnx_out_constant(onnx_out *out, size_t at, const char *name, base_type type, const ir_shape *shape,
                        const void *data) {
     *BASE_PUSH(out->arena, &out->made) = (onnx_made){at, name, type, *shape, data};

@@ -12,9 +12,11 @@ extern const onnx_step_kind onnx_step_int, onnx_step_float, onnx_step_text, onnx
     onnx_step_only, onnx_step_ignored, onnx_step_type, onnx_step_scalar, onnx_step_axis;
 /* steps_inputs.c */
 extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes, onnx_step_drop_in;
+/* steps_recurrent.c */
+extern const onnx_step_kind onnx_step_recurrent;
 /* steps_nets.c */
 extern const onnx_step_kind onnx_step_window, onnx_step_transposed, onnx_step_unpool, onnx_step_axes_from,
-    onnx_step_given, onnx_step_mean_axes, onnx_step_outputs;
+    onnx_step_given, onnx_step_mean_axes, onnx_step_outputs, onnx_step_float_optional;
 
 /* ---- reading ---- */
 /* The attribute of that name, marked as used; NULL: it is absent, or a fault: it is of another type. */

@@ -362,3 +362,19 @@ static void put_outputs(onnx_out *out, const onnx_step *s) {
     }
 }
 const onnx_step_kind onnx_step_outputs = {"OUTPUTS", make_outputs, put_outputs};
+
+static void make_float_optional(onnx_op *op, const onnx_step *s) {
+    const onnx_attr *a = onnx_op_attr(op, s->attr, ONNX_FLOAT);
+    if (a) {
+        ir_attr_float(op->r->m, op->node, s->name, (double)a->f);
+    }
+}
+
+/* What the definition says of an absent one is NaN. */
+static void put_float_optional(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_optional(out, s->name, IR_FLOAT);
+    if (a && a->v.f == a->v.f) {
+        onnx_out_float(out, s->attr, (float)a->v.f);
+    }
+}
+const onnx_step_kind onnx_step_float_optional = {"FLOAT_OPTIONAL", make_float_optional, put_float_optional};

@@ -170,6 +170,11 @@ static wire_pb_out attr_message(writer *w, const onnx_put_attr *a) {
             wire_pb_put_int(&out, ONNX_ATTR_INTS, a->ints[i]);
         }
         break;
+    case ONNX_STRINGS:
+        for (size_t i = 0; i < a->n; i++) {
+            wire_pb_put_bytes(&out, ONNX_ATTR_STRINGS, a->texts[i], strlen(a->texts[i]));
+        }
+        break;
     default:
         for (size_t i = 0; i < a->n; i++) {
             wire_pb_put_float(&out, ONNX_ATTR_FLOATS, a->floats[i]);

@@ -11,12 +11,13 @@
 /* An attribute that a step has put. */
 typedef struct onnx_put_attr {
     const char *name;
-    onnx_attr_type type; /* INT, FLOAT, STRING, INTS, FLOATS */
+    onnx_attr_type type; /* INT, FLOAT, STRING, INTS, FLOATS, STRINGS */
     int64_t i;
     float f;
     const char *text;
     const int64_t *ints;
     const float *floats;
+    const char *const *texts;
     size_t n;
 } onnx_put_attr;
 
@@ -62,6 +63,7 @@ void onnx_out_float(onnx_out *out, const char *attr, float v);
 void onnx_out_text(onnx_out *out, const char *attr, const char *text);
 void onnx_out_ints(onnx_out *out, const char *attr, const int64_t *v, size_t n);
 void onnx_out_floats(onnx_out *out, const char *attr, const float *v, size_t n);
+void onnx_out_texts(onnx_out *out, const char *attr, const char *const *v, size_t n);
 /* A constant input at that place of ONNX's inputs. Data are borrowed. */
 void onnx_out_constant(onnx_out *out, size_t at, const char *name, base_type type, const ir_shape *shape,
                        const void *data);

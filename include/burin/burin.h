@@ -94,7 +94,7 @@ typedef struct burin_array {
 
 /* What an input holds in the one run that a model is loaded for; array.data is borrowed for as long as the model is in use.
  * name: the input's, or its number from 0; NULL: the next one in order that no name says. array.type: NULL where nothing is
- * known of the input; "V1" and "V2" (burin_npy_read) stand for the input's own type. */
+ * known of the input; "V1" and "V2" (burin_array_read) stand for the input's own type. */
 typedef struct burin_contents {
     const char *name;
     burin_array array;
@@ -240,6 +240,16 @@ BURIN_API burin_status burin_run_many(burin_context *context, const burin_model 
  * first that differs. */
 BURIN_API burin_status burin_compare(burin_context *context, const char *name, const burin_array *a,
                                      const burin_array *b, double absolute, double relative);
+/* A file that states type and shape: .npy (by its content), or one of a format's own (by its extension: .pb, ONNX's
+ * TensorProto). type NULL: it is neither, array has its bytes as data. NumPy has no names for bf16, for floats of 8 bits and
+ * for what is narrower: such arrays are of type "V2" (two bytes an element) and "V1" (one each) until burin_array_set_type.
+ */
+BURIN_API burin_status burin_array_read(burin_context *context, const char *path, burin_array *array);
+/* A "V1" or "V2" becomes an array of that type; REFUSED: it cannot. */
+BURIN_API burin_status burin_array_set_type(burin_context *context, burin_array *array, const char *type);
+/* The bytes of such a file: form "npy" or "pb". name: of the tensor, in files that have it. */
+BURIN_API burin_status burin_array_bytes(burin_context *context, const burin_array *array, const char *form,
+                                         const char *name, const void **bytes, size_t *size);
 BURIN_API burin_status burin_npy_read(burin_context *context, const char *path, burin_array *array);
 BURIN_API burin_status burin_npy_bytes(burin_context *context, const burin_array *array, const void **bytes,
                                        size_t *size);

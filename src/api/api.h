@@ -49,5 +49,8 @@ typedef struct api_resolved {
 } api_resolved;
 base_status api_resolve(burin_context *c, const burin_model *m, const burin_compile_options *o, api_resolved *out);
 
+/* A .npy file's bytes as an array that borrows them. */
+base_status api_parse_npy(burin_context *c, const char *path, base_file file, burin_array *a);
+
 burin_tensor_info api_tensor_info(const ir_tensor *t);
 #endif

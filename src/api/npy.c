@@ -10,7 +10,8 @@
 
 #include "api/api.h"
 
-/* numpy's descr of each type that it has; bf16 and the narrower floats travel as raw bytes of their width. */
+/* numpy's descr of each type that it has; others travel as V2 (bf16) and V1, one element a byte, as extensions of numpy
+ * write them. */
 static const struct {
     const char *descr;
     base_type type;
@@ -24,7 +25,7 @@ static const char *descr_of(base_type type) {
             return descrs[i].descr;
         }
     }
-    return base_type_bits(type) == 16 ? "<u2" : "|u1";
+    return base_type_bits(type) == 16 ? "<V2" : "|V1";
 }
 
 /* The text after 'key': in a header of n bytes, or NULL. */
@@ -72,12 +73,21 @@ static base_type read_descr(const char *at) {
     return BASE_NONE;
 }
 
+/* Bytes an element of "<V2", "|V1"; 0: it is none of these. */
+static unsigned read_void(const char *at) {
+    if (at != NULL && (at[0] == '\'' || at[0] == '"') && (at[1] == '<' || at[1] == '|') && at[2] == 'V' &&
+        (at[3] == '1' || at[3] == '2') && at[4] == at[0]) {
+        return (unsigned)(at[3] - '0');
+    }
+    return 0;
+}
+
 static base_status refuse(burin_context *c, const char *path, const char *why) {
     base_place place = {.file = path};
     return base_error(&c->diags, &place, "%s", why);
 }
 
-static base_status parse_npy(burin_context *c, const char *path, base_file file, burin_array *a) {
+base_status api_parse_npy(burin_context *c, const char *path, base_file file, burin_array *a) {
     if (file.size < 6 || memcmp(file.at, "\x93NUMPY", 6) != 0) {
         return refuse(c, path, "not a .npy file: it does not begin with \\x93NUMPY");
     }
@@ -99,10 +109,12 @@ static base_status parse_npy(burin_context *c, const char *path, base_file file,
     const char *header = base_strndup(c->arena, (const char *)file.at + start, (size_t)length);
     const char *order = value_of(header, "'fortran_order'");
     base_type type = read_descr(value_of(header, "'descr'"));
+    const unsigned width = read_void(value_of(header, "'descr'"));
     uint64_t elements = 1, bytes = 0;
     *a = (burin_array){0};
-    if (type == BASE_NONE) {
-        return refuse(c, path, "its element type is not one of f8 f4 f2 i8 i4 i2 i1 u8 u4 u2 u1 b1, little-endian");
+    if (type == BASE_NONE && width == 0) {
+        return refuse(c, path,
+                      "its element type is not one of f8 f4 f2 i8 i4 i2 i1 u8 u4 u2 u1 b1 V2 V1, little-endian");
     }
     if (!read_shape(value_of(header, "'shape'"), a)) {
         return refuse(c, path, "its shape has more than 8 extents, or is no tuple of numbers");
@@ -115,12 +127,13 @@ static base_status parse_npy(burin_context *c, const char *path, base_file file,
             return refuse(c, path, "its shape is too large");
         }
     }
-    if (!base_type_bytes(type, elements, &bytes) || bytes != file.size - start - length) {
+    if (!(width != 0 ? base_mul_size(elements, width, &bytes) : base_type_bytes(type, elements, &bytes)) ||
+        bytes != file.size - start - length) {
         return refuse(c, path,
                       base_printf(c->arena, "its shape needs %" PRIu64 " bytes, the file holds %" PRIu64, bytes,
                                   file.size - start - length));
     }
-    a->type = base_type_name(type);
+    a->type = width == 0 ? base_type_name(type) : width == 1 ? "V1" : "V2";
     a->data = file.at + start + length;
     a->size = (size_t)bytes;
     return BASE_OK;
@@ -139,7 +152,7 @@ static base_status npy_read(burin_context *c, void *arguments) {
     file_call *call = arguments;
     base_file file;
     base_status status = base_file_read(c->arena, call->path, &file, &c->diags);
-    return status != BASE_OK ? status : parse_npy(c, call->path, file, call->array);
+    return status != BASE_OK ? status : api_parse_npy(c, call->path, file, call->array);
 }
 
 burin_status burin_npy_read(burin_context *c, const char *path, burin_array *array) {
@@ -147,12 +160,24 @@ burin_status burin_npy_read(burin_context *c, const char *path, burin_array *arr
     return api_guarded(c, npy_read, &call);
 }
 
+/* Elements of less than a byte, each in one of its own. */
+static void put_unpacked(base_text *out, const burin_array *a, unsigned bits) {
+    uint64_t n = 1;
+    for (uint32_t k = 0; k < a->rank; k++) {
+        n *= (uint64_t)a->dim[k];
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const unsigned whole = ((const uint8_t *)a->data)[i * bits / 8] >> (i * bits % 8);
+        base_putn(out, &(uint8_t){(uint8_t)(whole & ((1u << bits) - 1))}, 1);
+    }
+}
+
 static base_status npy_bytes(burin_context *c, void *arguments) {
     file_call *call = arguments;
     const burin_array *a = call->from;
     base_text header = {.arena = c->arena}, out = {.arena = c->arena};
-    base_put(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (",
-             descr_of(base_type_named(a->type, strlen(a->type))));
+    const base_type type = base_type_named(a->type, strlen(a->type));
+    base_put(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr_of(type));
     for (uint32_t k = 0; k < a->rank; k++) {
         base_put(&header, "%s%" PRId64, k ? ", " : "", a->dim[k]);
     }
@@ -164,7 +189,11 @@ static base_status npy_bytes(burin_context *c, void *arguments) {
     uint8_t head[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)(header.n & 0xff), (uint8_t)(header.n >> 8)};
     base_putn(&out, head, sizeof head);
     base_putn(&out, header.at, header.n);
-    base_putn(&out, a->data, a->size);
+    if (base_type_bits(type) < 8) {
+        put_unpacked(&out, a, base_type_bits(type));
+    } else {
+        base_putn(&out, a->data, a->size);
+    }
     call->bytes = out.at;
     call->size = out.n;
     return BASE_OK;

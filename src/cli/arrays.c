@@ -61,11 +61,10 @@ bool cli_is_within(burin_tensor_info *info, const burin_array *a) {
     return within;
 }
 
-static int read_npy(cli *c, const char *path, burin_array *want) {
-    burin_array file;
-    burin_status status = burin_npy_read(c->context, path, &file);
-    if (status != BURIN_OK) {
-        return cli_report(c, status);
+/* A file that states type and shape: they must be what is wanted. */
+static int check_typed(cli *c, const char *path, burin_array file, burin_array *want) {
+    if (file.type[0] == 'V' && burin_array_set_type(c->context, &file, want->type) != BURIN_OK) {
+        burin_diagnostics_clear(c->context);
     }
     if (strcmp(file.type, want->type) != 0) {
         return cli_refuse(c, "%s: its type is %s, that of the tensor is %s", cli_printable(c, path), file.type,
@@ -80,62 +79,37 @@ static int read_npy(cli *c, const char *path, burin_array *want) {
     return 0;
 }
 
-static bool is_npy(const void *bytes, size_t size) {
-    return size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0;
-}
-
-int cli_read_typed(cli *c, const char *path, burin_array *a) {
-    const void *bytes = NULL;
-    size_t size = 0;
-    *a = (burin_array){0};
-    burin_status status = burin_file_bytes(c->context, path, &bytes, &size);
-    if (status == BURIN_OK && is_npy(bytes, size)) {
-        status = burin_npy_read(c->context, path, a);
-    }
-    return cli_report(c, status);
-}
-
-static bool ends_with(const char *text, const char *end) {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
 int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, burin_array *a) {
-    const void *bytes = NULL;
-    size_t size = 0;
+    burin_array file;
     *a = (burin_array){.type = want->type, .rank = want->rank};
     memcpy(a->dim, want->dim, sizeof a->dim);
-    burin_status status = burin_file_bytes(c->context, path, &bytes, &size);
+    burin_status status = burin_array_read(c->context, path, &file);
     if (status != BURIN_OK) {
         return cli_report(c, status);
     }
-    if (is_npy(bytes, size)) {
-        burin_array file;
+    if (file.type != NULL) {
         burin_tensor_info actual = *want;
-        if (want->open != 0 && burin_npy_read(c->context, path, &file) == BURIN_OK && cli_is_within(&actual, &file)) {
+        if (cli_is_within(&actual, &file)) {
             memcpy(a->dim, actual.dim, sizeof a->dim);
         }
-        return read_npy(c, path, a);
+        return check_typed(c, path, file, a);
     }
+    const size_t size = file.size;
     /* Of one open extent the number of bytes tells how much it is. */
     for (uint32_t k = 0; k < want->rank && want->open == 1u << k && want->dim[k] > 0 && size < want->bytes; k++) {
         const uint64_t row = want->bytes / (uint64_t)want->dim[k];
         if (row > 0 && size % row == 0) {
             a->dim[k] = (int64_t)(size / row);
-            a->data = bytes;
+            a->data = file.data;
             a->size = size;
             return 0;
         }
-    }
-    if (ends_with(path, ".pb")) {
-        return cli_refuse(c, "%s: TensorProto files (.pb) cannot be read; give .npy or raw little-endian bytes",
-                          cli_printable(c, path));
     }
     if (size != want->bytes) {
         return cli_refuse(c, "%s: it holds %zu bytes, the tensor %s%s needs %" PRIu64 " (and it is no .npy file)",
                           cli_printable(c, path), size, want->type, cli_shape_text(c, a), want->bytes);
     }
-    a->data = bytes;
+    a->data = file.data;
     a->size = size;
     return 0;
 }
@@ -144,11 +118,9 @@ int cli_read_runs(cli *c, const char *path, const burin_tensor_info *want, size_
                   burin_array *inputs) {
     burin_tensor_info all = *want;
     burin_array array, whole = {.type = want->type, .rank = want->rank + 1};
-    const void *bytes = NULL;
-    size_t size = 0;
     bool sequence = false;
     if (runs > 1 && want->rank < 8 && want->bytes <= SIZE_MAX / runs) {
-        burin_status status = burin_file_bytes(c->context, path, &bytes, &size);
+        burin_status status = burin_array_read(c->context, path, &array);
         if (status != BURIN_OK) {
             return cli_report(c, status);
         }
@@ -158,15 +130,7 @@ int cli_read_runs(cli *c, const char *path, const burin_tensor_info *want, size_
         all.rank = want->rank + 1;
         all.elements *= runs;
         all.bytes *= runs;
-        if (is_npy(bytes, size)) {
-            status = burin_npy_read(c->context, path, &array);
-            if (status != BURIN_OK) {
-                return cli_report(c, status);
-            }
-            sequence = cli_same_shape(&array, &whole);
-        } else {
-            sequence = size == all.bytes;
-        }
+        sequence = array.type != NULL ? cli_same_shape(&array, &whole) : array.size == all.bytes;
     }
     int status = cli_read_array(c, path, sequence ? &all : want, &array);
     for (size_t r = 0; r < runs && status == 0; r++) {

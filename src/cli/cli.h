@@ -105,12 +105,9 @@ void cli_json_text(const char *text); /* quoted and escaped */
 void cli_json_shape(const burin_array *a);
 
 /* ---- arrays ---- */
-/* A file's contents as input i of the model: .npy by content, else raw bytes. Returns 0, or the exit status with the
+/* A file's contents as input i of the model: .npy by content, .pb, else raw bytes. Returns 0, or the exit status with the
  * message printed. */
 int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, burin_array *a);
-/* What a file says itself of its type and shape, and its contents; type NULL: nothing, it holds bytes. Returns 0, or the exit
- * status with the message printed. */
-int cli_read_typed(cli *c, const char *path, burin_array *a);
 /* The same as cli_read_array for several runs: a file holds the input of every run, or one after the other (.npy: along a first extent of
  * `runs`). Fills inputs[0], inputs[stride] ... */
 int cli_read_runs(cli *c, const char *path, const burin_tensor_info *want, size_t runs, size_t stride,

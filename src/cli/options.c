@@ -333,16 +333,11 @@ static cli_list split_names(cli *c, const cli_list *given) {
 /* NAME=FILE, or FILE where the model has one input. */
 static int read_constant(cli *c, const char *text, burin_constant *out) {
     const char *equals = strchr(text, '='), *path = equals != NULL ? equals + 1 : text;
-    burin_status status = burin_file_bytes(c->context, path, &out->data, &out->size);
-    if (status == BURIN_OK && out->size >= 6 && memcmp(out->data, "\x93NUMPY", 6) == 0) {
-        burin_array array;
-        status = burin_npy_read(c->context, path, &array);
-        if (status == BURIN_OK) {
-            out->type = array.type;
-            out->data = array.data;
-            out->size = array.size;
-        }
-    }
+    burin_array array = {0};
+    burin_status status = burin_array_read(c->context, path, &array);
+    out->type = array.type;
+    out->data = array.data;
+    out->size = array.size;
     out->name = equals != NULL ? cli_format(c, "%.*s", (int)((equals - text) & 0xffff), text) : NULL;
     return cli_report(c, status);
 }

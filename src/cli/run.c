@@ -121,9 +121,9 @@ static int read_contents(cli *c, burin_contents **contents, size_t *n) {
             return 0;
         }
         list[i].name = path == word ? NULL : cli_format(c, "%.*s", (int)((path - word - 1) & 0xffff), word);
-        int status = cli_read_typed(c, path, &list[i].array);
-        if (status != 0) {
-            return status;
+        burin_status status = burin_array_read(c->context, path, &list[i].array);
+        if (status != BURIN_OK) {
+            return cli_report(c, status);
         }
         typed = typed || list[i].array.type != NULL;
     }
@@ -147,9 +147,13 @@ static int get_inputs(cli *c, const burin_model *model, size_t runs, burin_array
 
 /* ---- outputs ---- */
 
+static const char *output_form(const cli *c) {
+    return c->arguments.output_format != NULL ? c->arguments.output_format : "npy";
+}
+
 static const char *file_name(cli *c, size_t i) {
-    bool raw = c->arguments.output_format != NULL && strcmp(c->arguments.output_format, "raw") == 0;
-    return cli_format(c, "output_%zu.%s", i, raw ? "bin" : "npy");
+    const char *form = output_form(c);
+    return cli_format(c, "output_%zu.%s", i, strcmp(form, "raw") == 0 ? "bin" : form);
 }
 
 static int check_existing(cli *c, const burin_model *model) {
@@ -188,8 +192,9 @@ static int write_outputs(cli *c, const burin_model *model, size_t runs, const bu
         const char *name = file_name(c, i);
         const burin_array all = all_runs(c, i, n, runs, outputs);
         files[i] = (burin_file){name, all.data, all.size};
-        if (strcmp(strrchr(name, '.'), ".npy") == 0) {
-            status = burin_npy_bytes(c->context, &all, &files[i].bytes, &files[i].size);
+        if (strcmp(output_form(c), "raw") != 0) {
+            status = burin_array_bytes(c->context, &all, output_form(c), burin_output_info(model, i).name,
+                                       &files[i].bytes, &files[i].size);
         }
     }
     if (status == BURIN_OK) {

@@ -110,10 +110,10 @@ static int check_io(cli *c, const burin_model *model, const char *folder) {
 
 /* ---- arrays ---- */
 
-/* The file of input or output i, NULL: neither form is there. */
+/* The file of input or output i, NULL: no form is there. */
 static const char *find(cli *c, const char *folder, const char *what, size_t i) {
-    static const char *const forms[] = {"npy", "bin"};
-    for (size_t k = 0; k < 2; k++) {
+    static const char *const forms[] = {"npy", "bin", "pb"};
+    for (size_t k = 0; k < 3; k++) {
         const char *path = cli_format(c, "%s/%s_%zu.%s", folder, what, i, forms[k]);
         if (cli_exists(path)) {
             return path;

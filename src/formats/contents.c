@@ -43,16 +43,34 @@ base_status formats_match_contents(base_arena *arena, const ir_graph *g, const f
 }
 
 /* "V1", "V2": NumPy has no name for the type. */
-static bool is_unnamed(const formats_contents *c) {
-    return c->type[0] == 'V' && c->type[1] != 0 && c->type[2] == 0;
+static bool is_unnamed(const char *type) {
+    return type[0] == 'V' && type[1] != 0 && type[2] == 0;
 }
 
-static bool same_type(const ir_tensor *t, const formats_contents *c) {
+static bool same_type(const ir_tensor *t, const char *type) {
     const unsigned bits = base_type_bits(t->type);
-    if (is_unnamed(c)) {
-        return c->type[1] == '1' ? bits <= 8 : bits == 16;
+    if (is_unnamed(type)) {
+        return type[1] == '1' ? bits <= 8 : bits == 16;
     }
-    return base_type_named(c->type, strlen(c->type)) == t->type;
+    return base_type_named(type, strlen(type)) == t->type;
+}
+
+const void *formats_as_type(base_arena *arena, const ir_tensor *t, const char *type, const void *data, size_t size) {
+    const unsigned bits = base_type_bits(t->type);
+    uint64_t bytes, elements;
+    if (!same_type(t, type) || !ir_shape_elements(&t->shape, &elements) || !ir_tensor_bytes(t, &bytes)) {
+        return NULL;
+    }
+    if (!is_unnamed(type) || bits >= 8) {
+        return size == bytes ? data : NULL;
+    }
+    uint8_t *packed = base_alloc(arena, 1, (size_t)bytes + 1);
+    memset(packed, 0, (size_t)bytes + 1);
+    for (uint64_t i = 0; size == elements && i < elements; i++) {
+        const unsigned v = ((const uint8_t *)data)[i] & ((1u << bits) - 1);
+        packed[i * bits / 8] = (uint8_t)(packed[i * bits / 8] | v << (i * bits % 8));
+    }
+    return size == elements ? packed : NULL;
 }
 
 /* Equal but for extents of 1: a batch that was left out. */
@@ -89,21 +107,10 @@ static bool fills(const ir_shape *s, const ir_shape *given) {
 }
 
 const void *formats_contents_data(base_arena *arena, const ir_tensor *t, const formats_contents *c) {
-    uint64_t bytes, elements;
-    const unsigned bits = base_type_bits(t->type);
-    if (c->type == NULL || c->data == NULL || !same_type(t, c) || !same_but_ones(&t->shape, &c->shape) ||
-        !ir_shape_elements(&t->shape, &elements) || !ir_tensor_bytes(t, &bytes)) {
+    if (c->type == NULL || c->data == NULL || !same_but_ones(&t->shape, &c->shape)) {
         return NULL;
     }
-    if (is_unnamed(c) && bits < 8 && c->size == elements) {
-        uint8_t *packed = base_alloc(arena, 1, (size_t)bytes + 1);
-        for (uint64_t i = 0; i < elements; i++) {
-            const unsigned v = ((const uint8_t *)c->data)[i] & ((1u << bits) - 1);
-            packed[i * bits / 8] = (uint8_t)(packed[i * bits / 8] | v << (i * bits % 8));
-        }
-        return packed;
-    }
-    return c->size == bytes ? c->data : NULL;
+    return formats_as_type(arena, t, c->type, c->data, c->size);
 }
 
 static const char *print_open(base_arena *arena, const ir_shape *s) {
@@ -125,7 +132,7 @@ base_status formats_set_contents(base_arena *arena, ir_graph *g, const formats_c
         if (of[i] == NULL || of[i]->type == NULL || !is_open(&t->shape)) {
             continue; /* what does not fit a shape that is known is refused when the run is given it */
         }
-        if (!same_type(t, of[i]) || !fills(&t->shape, &of[i]->shape)) {
+        if (!same_type(t, of[i]->type) || !fills(&t->shape, &of[i]->shape)) {
             base_error(d, NULL, "input %zu \"%s\" is %s %s, given was %s %s", i,
                        base_printable(arena, t->name, strlen(t->name), 60), base_type_name(t->type),
                        print_open(arena, &t->shape), of[i]->type, ir_shape_print(arena, &of[i]->shape));

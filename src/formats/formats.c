@@ -12,6 +12,15 @@ const formats_interface *formats_find(const char *name) {
     return NULL;
 }
 
+const formats_interface *formats_of_tensors(const char *extension) {
+    for (size_t i = 0; i < formats_count; i++) {
+        if (formats_list[i]->tensor_extension != NULL && !strcmp(formats_list[i]->tensor_extension, extension)) {
+            return formats_list[i];
+        }
+    }
+    return NULL;
+}
+
 const formats_interface *formats_recognise(const char *file, base_bytes bytes) {
     for (size_t i = 0; i < formats_count; i++) {
         if (formats_list[i]->recognise(bytes.at, bytes.size)) {

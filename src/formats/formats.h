@@ -68,6 +68,11 @@ typedef struct formats_interface {
     /* Appends the file's bytes; NULL: the format is only read. */
     base_status (*write)(base_arena *arena, const ir_model *m, const formats_options *options, base_text *out,
                          base_diags *d);
+    /* Files of one tensor with its contents, as the format stores them: their extension, NULL where there are none.
+     * read_tensor: *out borrows bytes, or is in the arena; file is used in messages. write_tensor appends the file's bytes. */
+    const char *tensor_extension;
+    base_status (*read_tensor)(base_arena *arena, const char *file, base_bytes bytes, ir_tensor *out, base_diags *d);
+    void (*write_tensor)(base_arena *arena, const ir_tensor *t, base_text *out);
 } formats_interface;
 
 /* generated from the folders, sorted by name */
@@ -78,6 +83,8 @@ const formats_interface *formats_find(const char *name); /* NULL: none */
 /* The format that recognises the bytes, else the one that the file's extension names (so that a broken file is
  * explained by the right reader), else NULL. */
 const formats_interface *formats_recognise(const char *file, base_bytes bytes);
+/* The format whose tensors' files have that extension ("pb"); NULL: none. */
+const formats_interface *formats_of_tensors(const char *extension);
 /* Reads a file of any format. BASE_USAGE: options name a format that does not exist. */
 base_status formats_read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
                          ir_model **out, base_diags *d);
@@ -102,6 +109,9 @@ base_status formats_match_contents(base_arena *arena, const ir_graph *g, const f
                                    const bool *skip, const formats_contents **of, base_diags *d);
 /* Extents of inputs that are -1 become those of their contents. BASE_REFUSED: the others, or the types, are not the same. */
 base_status formats_set_contents(base_arena *arena, ir_graph *g, const formats_contents *const *of, base_diags *d);
+/* Bytes that are said to be of a type, as tensor t has them, in the arena or borrowed; "V1", "V2": of t's own type, one element
+ * a byte, in two. NULL: they are of another type, or not so many. */
+const void *formats_as_type(base_arena *arena, const ir_tensor *t, const char *type, const void *data, size_t size);
 /* The contents as tensor t has them, in the arena or borrowed; NULL: not known, or not of its type and shape (but for
  * extents of 1). */
 const void *formats_contents_data(base_arena *arena, const ir_tensor *t, const formats_contents *c);

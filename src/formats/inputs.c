@@ -83,12 +83,13 @@ base_status formats_set_constants(base_arena *arena, ir_graph *g, const formats_
         if (t->data != NULL) {
             return usage(d, base_printf(arena, "constant: input %zu \"%s\" is given twice", input, name));
         }
-        if (c->type != NULL && strcmp(c->type, base_type_name(t->type)) != 0) {
+        const void *data = c->type != NULL ? formats_as_type(arena, t, c->type, c->data, c->size) : c->data;
+        if (c->type != NULL && c->type[0] != 'V' && strcmp(c->type, base_type_name(t->type)) != 0) {
             base_error(d, NULL, "constant: %s for input %zu \"%s\", which is %s", c->type, input, name,
                        base_type_name(t->type));
             return BASE_REFUSED;
         }
-        if (bytes != c->size) {
+        if (data != c->data || (c->type == NULL && bytes != c->size)) { /* what would have to be packed, too */
             base_error(d, NULL, "constant: %zu bytes for input %zu \"%s\": %s %s has %llu", c->size, input, name,
                        base_type_name(t->type), ir_shape_print(arena, &t->shape), (unsigned long long)bytes);
             return BASE_REFUSED;

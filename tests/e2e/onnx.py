@@ -78,3 +78,33 @@ assert shapes("--batch", "4", "--dim", "n.of=x=5") == ["4x5"] * 3
 assert shapes("--dim", "x.0=2", "--dim", "z.0=1", "--dim", "n.of=x=5") == ["2x5", "1x5", "2x5"]
 refused("plan", "dims.onnx", "--dim", "batch=2", says='graph/input[0] "x": it is 2xn.of=x, and its open extents must be said: --dim n.of=x=N')
 refused("plan", "dims.onnx", "--dim", "bach=2", status=2, says="bach=2")
+
+# ---- files of one tensor: .pb, and .npy of types that NumPy has no name for ----
+for kind, descr, stored, numbers in (("bf16", "<V2", struct.pack("<3H", 0x3fc0, 0xc000, 0), [1.5, -2, 0]), ("f16", "<f2", struct.pack("<3e", 1.5, -2, 0), [1.5, -2, 0]),
+                                     ("f8e4m3fn", "|V1", bytes([0x3c, 0xc0, 0]), [1.5, -2, 0]), ("i4", "|V1", bytes([7, 8, 15]), [7, -8, -1]),
+                                     ("u4", "|V1", bytes([7, 8, 15]), [7, 8, 15]), ("f4e2m1", "|V1", bytes([3, 12, 0]), [1.5, -2, 0])):
+    narrow, wide = npy(descr, (3,), stored), npy("<f4", (3,), struct.pack("<3f", *numbers))
+    packed = stored if descr != "|V1" or kind == "f8e4m3fn" else bytes([stored[0] | stored[1] << 4, stored[2]])
+    for name, data, to, want in (("narrow", narrow, "f32", struct.pack("<3f", *numbers)), ("wide", wide, kind, packed)):
+        file("in.npy", data)
+        file("in.pb", onnx.tensor("x", kind, [3], data=packed) if name == "narrow" else onnx.tensor("", "f32", [3], numbers))
+        file("cast.onnx", onnx.model(onnx.graph([onnx.node("Cast", ["x"], ["y"], to=onnx.TYPES[to])],
+                                                [onnx.value("x", kind if name == "narrow" else "f32", ["n"])], [onnx.value("y", to)]), opset=23))
+        for source in ("in.npy", "in.pb"):
+            assert ran("cast.onnx", "--input", source) == want, (kind, name, source)
+        burin("run", "cast.onnx", "--input", "in.pb", "--output-dir", "out", "--output-format", "pb", "--force")
+        assert pathlib.Path("out/output_0.pb").read_bytes() == onnx.field(1, onnx.varint(3)) + onnx.field(2, onnx.TYPES[to]) + onnx.field(8, "y") + onnx.field(9, want)
+        burin("run", "cast.onnx", "--input", "in.pb", "--output-dir", "out", "--force")
+        made = pathlib.Path("out/output_0.npy").read_bytes()
+        head, contents = ("<f4", want) if name == "narrow" else (descr, stored)
+        assert f"'descr': '{head}'" in str(made[:64]) and made.endswith(b"\n" + contents), (kind, name, made)
+        pathlib.Path("golden").mkdir(exist_ok=True)
+        file("golden/input_0.pb", pathlib.Path("in.pb").read_bytes())
+        file("golden/output_0.pb", pathlib.Path("out/output_0.pb").read_bytes())
+        burin("verify", "cast.onnx", "golden", "--dim", "n=3")
+file("bad.pb", onnx.tensor("x", "f32", [3], [1, 2, 3])[:-1])
+refused("run", "cast.onnx", "--input", "bad.pb", says="bad.pb: tensor")
+file("two.pb", onnx.tensor("x", "f32", [3], data=bytes(8)))
+refused("run", "cast.onnx", "--input", "two.pb", says="two.pb: tensor: raw_data has 8 bytes: f32 3 has 12")
+file("v1.npy", npy("|V1", (3,), bytes(3)))
+refused("run", "cast.onnx", "--input", "v1.npy", says='input 0 "x" is f32 ?, given was V1 3')

@@ -87,7 +87,7 @@ pathlib.Path("fortran.npy").write_bytes(made.npy("<f4", [2, 3], bytes(24)).repla
 for model, words, status, texts in (
         ("dense.tflite", ["short.bin"], 1, ["3 bytes", "needs 4"]), ("dense.tflite", ["long.bin"], 1, ["5 bytes"]),
         ("dense.tflite", ["float.npy"], 1, ["f32", "i8"]), ("dense.tflite", ["cut.npy"], 1, ["cut.npy"]),
-        ("dense.tflite", ["six.npy"], 1, ["truncated", "6 bytes"]), ("dense.tflite", ["x.pb"], 1, ["TensorProto"]), ("dense.tflite", ["absent.bin"], 1, ["absent.bin", "No such file"]),
+        ("dense.tflite", ["six.npy"], 1, ["truncated", "6 bytes"]), ("dense.tflite", ["x.pb"], 1, ["x.pb", "data_type 0 is no type"]), ("dense.tflite", ["absent.bin"], 1, ["absent.bin", "No such file"]),
         ("dense.tflite", ["."], 1, []), ("dense.tflite", ["x.bin", "x.bin"], 2, ["the model has 1 input,"]),
         ("dense.tflite", ["x="], 2, ["has no file"]), ("dense.tflite", ["y=x.bin"], 2, ['no input "y"', 'no file "y=x.bin"']),
         ("sum.ir", ["left.bin"], 2, ['nothing for input 1 "right"']), ("sum.ir", ["left.bin", "turned.npy"], 1, ["[3,2]", "[2,3]"]),

@@ -3,6 +3,7 @@
  * Takes a file's bytes. Gives the graph, and those that its nodes hold, as verified graphs whose constants are borrowed from
  * the bytes. Structural faults end the reading with one line; what is valid but not supported is collected and listed whole.
  */
+#include "formats/onnx/arrays.h"
 #include "formats/onnx/writer.h"
 
 #include <string.h>
@@ -141,4 +142,7 @@ const formats_interface formats_onnx = {
     .recognise = recognise,
     .read = read,
     .write = onnx_write,
+    .tensor_extension = "pb",
+    .read_tensor = onnx_read_array,
+    .write_tensor = onnx_write_array,
 };

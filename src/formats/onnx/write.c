@@ -4,6 +4,7 @@
  * are the graph's, made unique; integers of shapes and axes are int64. The version of the operator set is the lowest from
  * 17 on that has every word and type; the same model gives the same bytes.
  */
+#include "formats/onnx/arrays.h"
 #include "formats/onnx/writer.h"
 
 #include <string.h>
@@ -85,15 +86,8 @@ static wire_pb_out message(const writer *w) {
 
 static wire_pb_out tensor_message(writer *w, const char *name, base_type type, const ir_shape *shape,
                                   const void *data) {
-    wire_pb_out t = message(w);
-    uint64_t elements = 0, bytes = 0;
-    (void)ir_shape_elements(shape, &elements);
-    (void)base_type_bytes(type, elements, &bytes);
-    wire_pb_put_ints(&t, ONNX_TENSOR_DIMS, shape->dim, shape->rank);
-    wire_pb_put_int(&t, ONNX_TENSOR_DATA_TYPE, onnx_type_code(type));
-    wire_pb_put_text(&t, ONNX_TENSOR_NAME, name);
-    wire_pb_put_bytes(&t, ONNX_TENSOR_RAW_DATA, data, (size_t)bytes);
-    return t;
+    const ir_tensor t = {.name = name, .type = type, .shape = *shape, .data = data};
+    return onnx_tensor_message(w->arena, &t);
 }
 
 static wire_pb_out value_message(writer *w, uint32_t index) {

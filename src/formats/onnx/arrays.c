@@ -1,0 +1,33 @@
+/* arrays.c - files of one TensorProto (.pb): what ONNX's own tests and tools keep inputs and outputs in.
+ *
+ * Takes untrusted bytes, or a tensor with contents. Gives its type, shape and contents, or the bytes.
+ */
+#include "formats/onnx/arrays.h"
+
+#include "formats/onnx/reader.h"
+
+wire_pb_out onnx_tensor_message(base_arena *arena, const ir_tensor *t) {
+    wire_pb_out out = {.arena = arena};
+    uint64_t bytes = 0;
+    (void)ir_tensor_bytes(t, &bytes);
+    wire_pb_put_ints(&out, ONNX_TENSOR_DIMS, t->shape.dim, t->shape.rank);
+    wire_pb_put_int(&out, ONNX_TENSOR_DATA_TYPE, onnx_type_code(t->type));
+    wire_pb_put_text(&out, ONNX_TENSOR_NAME, t->name);
+    wire_pb_put_bytes(&out, ONNX_TENSOR_RAW_DATA, t->data, (size_t)bytes);
+    return out;
+}
+
+base_status onnx_read_array(base_arena *arena, const char *file, base_bytes bytes, ir_tensor *out, base_diags *d) {
+    onnx_reader r = {.arena = arena, .file = file, .d = d};
+    r.notes = formats_notes_new(arena, file);
+    wire_pb_open(&r.pb, file, bytes, d);
+    const wire_path path = {.name = "tensor", .index = WIRE_NO_INDEX};
+    const bool fine = onnx_read_tensor(&r, &path, wire_pb_root(&r.pb), out);
+    (void)formats_notes_report(r.notes, d);
+    return fine ? BASE_OK : BASE_REFUSED;
+}
+
+void onnx_write_array(base_arena *arena, const ir_tensor *t, base_text *out) {
+    const wire_pb_out message = onnx_tensor_message(arena, t);
+    wire_pb_finish(&message, out);
+}

@@ -1,0 +1,14 @@
+/* arrays.h - private to formats/onnx: a tensor with contents as a message, and as a file of its own. */
+#ifndef BURIN_ONNX_ARRAYS_H
+#define BURIN_ONNX_ARRAYS_H
+
+#include "formats/formats.h"
+#include "wire/wire.h"
+
+/* A TensorProto; t->data is borrowed until it is written. */
+wire_pb_out onnx_tensor_message(base_arena *arena, const ir_tensor *t);
+/* formats_onnx.read_tensor and write_tensor */
+base_status onnx_read_array(base_arena *arena, const char *file, base_bytes bytes, ir_tensor *out, base_diags *d);
+void onnx_write_array(base_arena *arena, const ir_tensor *t, base_text *out);
+
+#endif

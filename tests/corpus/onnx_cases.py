@@ -26,7 +26,7 @@ from onnx_cases import DTYPE, WITHIN
 
 SOURCE = pathlib.Path(os.environ.get('BURIN_SOURCE', pathlib.Path(__file__).parent.parent.parent))
 BURIN = os.environ.get('BURIN', str(SOURCE / 'build/debug/burin'))
-SOURCES = {'ort': 'onnxruntime', 'ref': 'onnx'}
+SOURCES = {'ort': 'onnxruntime', 'ref': 'onnx', 'wide': 'onnx'}
 
 
 def model_of(case, arrays):
@@ -43,12 +43,17 @@ def model_of(case, arrays):
             inputs.append(helper.make_tensor_value_info(name, value.data_type, x.shape))
     outputs = [onnx.ValueInfoProto(name=name) for name in case.outputs if name]
     graph = helper.make_graph([node], 'g', inputs, outputs, constants)
-    sets = [helper.make_opsetid('', case.opset)] + ([helper.make_opsetid(case.domain, 1)] if case.domain else [])
+    sets = [helper.make_opsetid('', case.opset)] + ([helper.make_opsetid(case.domain, case.domain_version)] if case.domain else [])
     return helper.make_model(graph, opset_imports=sets, ir_version=11)
 
 
 def run(case, model, arrays):
     feed = {f'in{k}': x for k, (x, spec) in enumerate(zip(arrays, case.inputs)) if x is not None and not spec.const}
+    if case.engine == 'wide':
+        wide = [x.astype(np.float64) if x is not None and x.dtype == np.float16 else x for x in arrays]
+        given = {f'in{k}': x for k, (x, spec) in enumerate(zip(wide, case.inputs)) if x is not None and not spec.const}
+        from onnx.reference import ReferenceEvaluator
+        return [np.asarray(v).astype(np.float16) if v.dtype == np.float64 else v for v in ReferenceEvaluator(model_of(case, wide)).run(None, given)]
     if case.engine == 'ref':
         from onnx.reference import ReferenceEvaluator
         return ReferenceEvaluator(model).run(None, feed)

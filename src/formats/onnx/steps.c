@@ -156,6 +156,25 @@ void onnx_op_add_constant(onnx_op *op, const char *name, base_type type, const i
     *BASE_PUSH(op->r->arena, &op->added) = index;
 }
 
+void onnx_op_reshape(onnx_op *op, size_t input, const ir_shape *shape) {
+    ir_graph *g = onnx_graph_of(op->r, op->scope);
+    const ir_tensor from = *onnx_op_input(op, input);
+    const uint32_t to = ir_tensor_add(op->r->m, g, "", from.type, shape);
+    if (from.data) {
+        g->tensors.at[to].data = from.data;
+    } else {
+        ir_node *before = ir_node_add(op->r->m, g, "reshape", &op->inputs[input], 1, &to, 1, op->node->ids[0]);
+        before->source_name = op->type;
+        before->byte = op->byte;
+        ir_attr_ints(op->r->m, before, "shape", shape->dim, shape->rank);
+        const ir_node reshape = *before;
+        *before = before[-1];
+        before[-1] = reshape;
+        op->node = before;
+    }
+    op->inputs[input] = to;
+}
+
 /* ---- axes ---- */
 
 int64_t onnx_op_axis(onnx_op *op, const char *what, int64_t axis, uint32_t rank) {

@@ -9,9 +9,14 @@
 
 /* steps_attributes.c */
 extern const onnx_step_kind onnx_step_int, onnx_step_float, onnx_step_text, onnx_step_ints, onnx_step_floats,
-    onnx_step_only, onnx_step_ignored, onnx_step_type, onnx_step_scalar, onnx_step_axis;
+    onnx_step_only, onnx_step_ignored, onnx_step_scalar, onnx_step_axis, onnx_step_channel_axis, onnx_step_rest,
+    onnx_step_choice;
+/* steps_types.c */
+extern const onnx_step_kind onnx_step_type, onnx_step_type_named, onnx_step_type_like, onnx_step_type_text,
+    onnx_step_type_is;
 /* steps_inputs.c */
-extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes, onnx_step_drop_in;
+extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes, onnx_step_drop_in,
+    onnx_step_broadcast;
 /* steps_recurrent.c */
 extern const onnx_step_kind onnx_step_recurrent;
 /* steps_nets.c */
@@ -39,6 +44,8 @@ const void *onnx_op_contents(const onnx_op *op, size_t i);
 /* An input whose contents the definition needs: it becomes a constant, where it is not one and is known for this run. false:
  * it is not known, which was noted. */
 bool onnx_op_pin(onnx_op *op, size_t input);
+/* That input with another shape of as many elements: a constant, or what a node before this one gives. */
+void onnx_op_reshape(onnx_op *op, size_t input, const ir_shape *shape);
 /* axis from 0, for a tensor of that rank; -1: a fault, reported. */
 int64_t onnx_op_axis(onnx_op *op, const char *what, int64_t axis, uint32_t rank);
 /* Each from 0, ascending, none twice; in place. false: a fault, reported. */

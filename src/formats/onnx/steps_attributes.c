@@ -115,31 +115,6 @@ static void make_ignored(onnx_op *op, const onnx_step *s) {
 }
 const onnx_step_kind onnx_step_ignored = {"IGNORED", make_ignored, put_nothing};
 
-static void make_type(onnx_op *op, const onnx_step *s) {
-    const onnx_attr *a = onnx_op_attr(op, s->attr, ONNX_INT);
-    const int64_t code = a ? a->i : s->a;
-    ir_tensor *t = &onnx_graph_of(op->r, op->scope)->tensors.at[op->outputs[s->b]];
-    if (!a && !code && s->text) {
-        t->type = onnx_op_input(op, 0)->type;
-    } else if (!onnx_type_name(code)) {
-        onnx_op_error(op, a ? "%s: %lld is no type" : "%s: it is absent, and the operator needs it", s->attr,
-                      (long long)code);
-    } else if (onnx_type_base(code) == BASE_NONE) {
-        onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s to %s", op->type, onnx_type_name(code)),
-                            "convert the model without it");
-    } else {
-        t->type = onnx_type_base(code);
-    }
-}
-
-static void put_type(onnx_out *out, const onnx_step *s) {
-    const base_type type = onnx_out_output(out, (size_t)s->b)->type;
-    if (!s->text || type != onnx_out_input(out, 0)->type) {
-        onnx_out_int(out, s->attr, onnx_type_code(type));
-    }
-}
-const onnx_step_kind onnx_step_type = {"TYPE", make_type, put_type};
-
 static void make_scalar(onnx_op *op, const onnx_step *s) {
     const onnx_attr *a = onnx_op_attr(op, s->attr, ONNX_FLOAT);
     const base_type type = onnx_op_input(op, 0)->type;
@@ -174,3 +149,78 @@ static void put_axis(onnx_out *out, const onnx_step *s) {
     }
 }
 const onnx_step_kind onnx_step_axis = {"AXIS", make_axis, put_axis};
+
+static void make_channel_axis(onnx_op *op, const onnx_step *s) {
+    const int64_t rank = onnx_op_input(op, 0)->shape.rank;
+    int64_t axis = onnx_op_int(op, s->attr, s->a);
+    axis = axis < 0 ? axis + rank : axis;
+    if (axis < 0 || axis > IR_MAX_RANK) {
+        onnx_op_error(op, "%s: there is no such axis of a tensor of %lld extents", s->attr, (long long)rank);
+    } else if (!onnx_op_failed(op)) {
+        ir_attr_int(op->r->m, op->node, s->name, axis);
+    }
+}
+const onnx_step_kind onnx_step_channel_axis = {"CHANNEL_AXIS", make_channel_axis, put_int};
+
+static void make_rest(onnx_op *op, const onnx_step *s) {
+    const int64_t rank = onnx_op_input(op, 0)->shape.rank;
+    const int64_t axis = onnx_op_axis(op, s->attr, onnx_op_int(op, s->attr, s->a), (uint32_t)rank);
+    if (axis >= 0) {
+        ir_attr_int(op->r->m, op->node, s->name, rank - axis);
+    }
+}
+/* The axis has been put: so many extents follow it. */
+static void put_rest(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INT);
+    const ir_attr *axis = ir_attr_find(out->node, s->attr);
+    if (a && (!axis || a->v.i + axis->v.i != (int64_t)onnx_out_input(out, 0)->shape.rank)) {
+        onnx_out_cannot(out, "its attribute %s is not all extents behind the axis", s->name);
+    }
+}
+const onnx_step_kind onnx_step_rest = {"REST", make_rest, put_rest};
+
+/* ---- one of some texts ---- */
+
+/* The number of the word among those of the list, -1: it is none. */
+static int64_t place_in(const char *list, const char *word) {
+    const size_t n = strlen(word);
+    int64_t at = 0;
+    for (const char *p = list; *p; at++) {
+        const char *end = strchr(p, ' ');
+        const size_t length = end ? (size_t)(end - p) : strlen(p);
+        if (length == n && memcmp(p, word, n) == 0) {
+            return at;
+        }
+        p += length + (end ? 1 : 0);
+    }
+    return -1;
+}
+
+static void make_choice(onnx_op *op, const onnx_step *s) {
+    const char *text = onnx_op_text(op, s->attr, NULL);
+    const int64_t at = text ? place_in(s->text, text) : s->b ? -1 : 0;
+    if (onnx_op_failed(op)) {
+        return;
+    }
+    if (!text && at < 0) {
+        onnx_op_error(op, "%s: it is absent, and the operator needs it", s->attr);
+    } else if (at < 0) {
+        onnx_op_error(op, "%s: \"%s\": expected one of: %s", s->attr, text, s->text);
+    } else {
+        ir_attr_int(op->r->m, op->node, s->name, at);
+    }
+}
+static void put_choice(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INT);
+    const char *p = s->text;
+    for (int64_t i = 0; a && p && i < a->v.i; i++) {
+        p = strchr(p, ' ');
+        p = p ? p + 1 : NULL;
+    }
+    if (a && (!p || a->v.i < 0)) {
+        onnx_out_cannot(out, "its attribute %s is none of: %s", s->name, s->text);
+    } else if (a && (s->b || a->v.i)) {
+        onnx_out_text(out, s->attr, base_printf(out->arena, "%.*s", (int)strcspn(p, " "), p));
+    }
+}
+const onnx_step_kind onnx_step_choice = {"CHOICE", make_choice, put_choice};

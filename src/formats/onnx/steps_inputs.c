@@ -86,3 +86,32 @@ static void put_drop_in(onnx_out *out, const onnx_step *s) {
     out->absent |= (uint64_t)1 << s->a;
 }
 const onnx_step_kind onnx_step_drop_in = {"DROP_IN", make_drop_in, put_drop_in};
+
+/* ---- extents that stand at an axis ---- */
+
+/* Shapes as a later version's broadcasting takes them: behind its own extents the second input gets some of 1. */
+static void make_broadcast(onnx_op *op, const onnx_step *s) {
+    const ir_tensor *a = onnx_op_input(op, 0), *b = onnx_op_input(op, 1);
+    const bool channels = s->b && b->shape.rank == 1 && a->shape.rank > 1;
+    const bool asked = !s->b && onnx_op_int(op, "broadcast", 0) != 0;
+    const onnx_attr *axis = s->b ? NULL : onnx_op_attr(op, "axis", ONNX_INT);
+    if (onnx_op_failed(op) || (!asked && !channels) || (asked && !axis) || b->shape.rank == 0) {
+        return;
+    }
+    const int64_t at = onnx_op_axis(op, "axis", axis ? axis->i : s->a, a->shape.rank);
+    if (at < 0) {
+        return;
+    }
+    if ((uint32_t)at + b->shape.rank > a->shape.rank) {
+        onnx_op_error(op, "axis: %lu extents from axis %lld on: the first input has %lu", (unsigned long)b->shape.rank,
+                      (long long)at, (unsigned long)a->shape.rank);
+    } else if ((uint32_t)at + b->shape.rank < a->shape.rank) {
+        ir_shape shape = b->shape;
+        for (shape.rank = b->shape.rank; (uint32_t)at + shape.rank < a->shape.rank; shape.rank++) {
+            shape.dim[shape.rank] = 1;
+            shape.symbol[shape.rank] = 0;
+        }
+        onnx_op_reshape(op, 1, &shape);
+    }
+}
+const onnx_step_kind onnx_step_broadcast = {"BROADCAST_AT", make_broadcast, NULL};

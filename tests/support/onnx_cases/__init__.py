@@ -9,7 +9,7 @@ import numpy as np
 
 DTYPE = {'f16': np.float16, 'f32': np.float32, 'f64': np.float64, 'bf16': ml_dtypes.bfloat16, 'bool': np.bool_,
          'i8': np.int8, 'i16': np.int16, 'i32': np.int32, 'i64': np.int64, 'u8': np.uint8, 'u16': np.uint16,
-         'u32': np.uint32, 'u64': np.uint64}
+         'u32': np.uint32, 'u64': np.uint64, 'f8e4m3fn': ml_dtypes.float8_e4m3fn, 'f8e5m2': ml_dtypes.float8_e5m2}
 WITHIN = {'f64': 1e-12, 'f32': 1e-5, 'f16': 2e-3, 'bf16': 2e-2}
 
 
@@ -36,11 +36,13 @@ def known(type, shape, *args, **more):
 
 
 class Case:
-    """A node: None among the inputs is absent. outputs: how many, or their names; engine: "ort" or "ref"; within: of floats."""
+    """A node: None among the inputs is absent. outputs: how many, or their names; engine: "ort", "ref" or "wide"; within: of floats.
+    "wide" is "ref" in double, rounded at the end: of half floats the evaluator rounds after each step."""
 
-    def __init__(self, word, name, op, inputs, outputs=1, opset=23, domain='', engine='ort', within=None, **attrs):
+    def __init__(self, word, name, op, inputs, outputs=1, opset=23, domain='', engine='ort', within=None, domain_version=1, **attrs):
         self.word, self.name, self.op, self.inputs, self.opset, self.domain, self.engine, self.within, self.attrs = \
             word, name, op, inputs, opset, domain, engine, within, attrs
+        self.domain_version = domain_version
         self.outputs = [f'out{k}' for k in range(outputs)] if isinstance(outputs, int) else outputs
 
     def arrays(self):

@@ -1,0 +1,113 @@
+/* steps_types.c - steps for the type of an output, and for what is said of types (words.def says what each does). */
+#include "formats/onnx/steps.h"
+
+#include <string.h>
+
+static void set_type(onnx_op *op, size_t output, base_type type) {
+    onnx_graph_of(op->r, op->scope)->tensors.at[op->outputs[output]].type = type;
+}
+
+/* The type of ONNX's number; BASE_NONE: a fault, or noted as not supported. */
+static base_type type_of(onnx_op *op, const char *attr, int64_t code) {
+    const base_type type = onnx_type_base(code);
+    if (!onnx_type_name(code)) {
+        onnx_op_error(op, "%s: %lld is no type", attr, (long long)code);
+    } else if (type == BASE_NONE) {
+        onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s to %s", op->type, onnx_type_name(code)),
+                            "convert the model without it");
+    }
+    return type;
+}
+
+static void make_type(onnx_op *op, const onnx_step *s) {
+    const onnx_attr *a = onnx_op_attr(op, s->attr, ONNX_INT);
+    const int64_t code = a ? a->i : s->a;
+    if (!a && !code && s->text) {
+        set_type(op, 0, onnx_op_input(op, 0)->type);
+    } else if (!a && !code) {
+        onnx_op_error(op, "%s: it is absent, and the operator needs it", s->attr);
+    } else {
+        set_type(op, 0, type_of(op, s->attr, code));
+    }
+}
+static void put_type(onnx_out *out, const onnx_step *s) {
+    const base_type type = onnx_out_output(out, 0)->type;
+    if (!s->text || type != onnx_out_input(out, 0)->type) {
+        onnx_out_int(out, s->attr, onnx_type_code(type));
+    }
+}
+const onnx_step_kind onnx_step_type = {"TYPE", make_type, put_type};
+
+static void make_type_is(onnx_op *op, const onnx_step *s) {
+    set_type(op, 0, (base_type)s->a);
+}
+static void put_type_is(onnx_out *out, const onnx_step *s) {
+    if (onnx_out_output(out, 0)->type != (base_type)s->a) {
+        onnx_out_cannot(out, "its output is not %s", base_type_name((base_type)s->a));
+    }
+}
+const onnx_step_kind onnx_step_type_is = {"TYPE_IS", make_type_is, put_type_is};
+
+static void make_type_named(onnx_op *op, const onnx_step *s) {
+    const char *name = onnx_op_text(op, s->attr, "");
+    int64_t code = 1;
+    while (onnx_type_name(code) && strcmp(onnx_type_name(code), name) != 0) {
+        code++;
+    }
+    if (!onnx_type_name(code) && !onnx_op_failed(op)) {
+        onnx_op_error(op, "%s: \"%s\" is no type", s->attr, name);
+    } else if (!onnx_op_failed(op)) {
+        set_type(op, 0, type_of(op, s->attr, code));
+    }
+}
+const onnx_step_kind onnx_step_type_named = {"TYPE_NAMED", make_type_named, NULL};
+
+/* The attribute's, if there is one and it is not 0. */
+static base_type given_type(onnx_op *op, const char *attr) {
+    const int64_t code = attr ? onnx_op_int(op, attr, 0) : 0;
+    return code ? type_of(op, attr, code) : BASE_NONE;
+}
+
+static void make_type_like(onnx_op *op, const onnx_step *s) {
+    const base_type given = given_type(op, s->attr);
+    const bool has = onnx_op_has_input(op, (size_t)s->a);
+    const base_type like = has ? onnx_op_input(op, (size_t)s->a)->type : BASE_U8;
+    if (s->b && has && given != BASE_NONE && given != like) {
+        onnx_op_error(op, "%s: it is %s, and input %d %s", s->attr, base_type_name(given), s->a, base_type_name(like));
+        return;
+    }
+    set_type(op, 0, given != BASE_NONE ? given : like);
+}
+static void put_type_like(onnx_out *out, const onnx_step *s) {
+    const base_type type = onnx_out_output(out, 0)->type;
+    const bool has = (size_t)s->a < out->node->input_count && out->node->inputs[s->a] != IR_NONE;
+    if (type == (has ? onnx_out_input(out, (size_t)s->a)->type : BASE_U8)) {
+        return;
+    }
+    if (s->attr && !(s->b && has)) {
+        onnx_out_int(out, s->attr, onnx_type_code(type));
+    } else {
+        onnx_out_cannot(out, "its output is %s", base_type_name(type));
+    }
+}
+const onnx_step_kind onnx_step_type_like = {"TYPE_LIKE", make_type_like, put_type_like};
+
+static void make_type_text(onnx_op *op, const onnx_step *s) {
+    const base_type given = given_type(op, s->attr);
+    const base_type like = onnx_op_input(op, (size_t)s->a)->type;
+    if (!onnx_op_failed(op)) {
+        ir_attr_text(op->r->m, op->node, s->name, base_type_name(given != BASE_NONE ? given : like));
+    }
+}
+static void put_type_text(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_TEXT);
+    const base_type type = a ? base_type_named(a->v.text, strlen(a->v.text)) : BASE_NONE;
+    if (a && strcmp(a->v.text, base_type_name(onnx_out_input(out, (size_t)s->a)->type)) != 0) {
+        if (s->attr && type != BASE_NONE) {
+            onnx_out_int(out, s->attr, onnx_type_code(type));
+        } else {
+            onnx_out_cannot(out, "its attribute %s is %s", s->name, a->v.text);
+        }
+    }
+}
+const onnx_step_kind onnx_step_type_text = {"TYPE_TEXT", make_type_text, put_type_text};

@@ -232,14 +232,19 @@ wire_table wire_fb_table(wire_fb *fb, const wire_path *path, const wire_table *t
     return at ? table_at(fb, path, at, t->depth + 1) : (wire_table){0};
 }
 
+unsigned wire_fb_union_type(wire_fb *fb, const wire_path *path, const wire_table *t, unsigned field, unsigned most) {
+    uint64_t at = wire_fb_field(fb, path, t, field, 1);
+    unsigned type = at ? (unsigned)load(fb, at, 1) : 0;
+    if (type > most) {
+        wire_fb_error(fb, path, at, "union type %u: the schema has %u", type, most);
+        type = 0;
+    }
+    return type;
+}
+
 wire_table wire_fb_union(wire_fb *fb, const wire_path *path, const wire_table *t, unsigned field, unsigned most,
                          unsigned *type) {
-    uint64_t at = wire_fb_field(fb, path, t, field, 1);
-    *type = at ? (unsigned)load(fb, at, 1) : 0;
-    if (*type > most) {
-        wire_fb_error(fb, path, at, "union type %u: the schema has %u", *type, most);
-        *type = 0;
-    }
+    *type = wire_fb_union_type(fb, path, t, field, most);
     wire_table value = *type ? wire_fb_table(fb, path, t, field + 1) : (wire_table){0};
     if (!value.at) {
         *type = 0;

@@ -69,7 +69,9 @@ int64_t wire_fb_signed(wire_fb *fb, const wire_path *path, const wire_table *t, 
                        int64_t otherwise);
 float wire_fb_float(wire_fb *fb, const wire_path *path, const wire_table *t, unsigned field, float otherwise);
 wire_table wire_fb_table(wire_fb *fb, const wire_path *path, const wire_table *t, unsigned field);
-/* Field is the type, field + 1 the table. *type 0 and no table: none. A type above most is a fault. */
+/* Field is the type, field + 1 the table. *type 0 and no table: none. A type above most is a fault. wire_fb_union_type
+ * does not follow the table. */
+unsigned wire_fb_union_type(wire_fb *fb, const wire_path *path, const wire_table *t, unsigned field, unsigned most);
 wire_table wire_fb_union(wire_fb *fb, const wire_path *path, const wire_table *t, unsigned field, unsigned most,
                          unsigned *type);
 /* A vector of elements of width bytes (1, 2, 4, 8; offsets: 4). */

@@ -95,15 +95,19 @@ static bool check_counts(tflite_op *op) {
     return !wire_fb_failed(fb);
 }
 
+/* Options of another type are none to the runtimes, which do not look at what is there. */
 static bool read_options(tflite_op *op) {
-    unsigned type;
     wire_fb *fb = &op->r->fb;
     unsigned from = op->word->options >= TFLITE_SECOND ? TFLITE_SECOND : 0;
     tflite_field field = from ? TFLITE_Operator_builtin_options_2 : TFLITE_Operator_builtin_options;
-    op->options = tflite_union(fb, op->path, &op->table, field, &type);
-    if (op->word->options != TFLITE_NONE && type && from + type != op->word->options) {
-        tflite_error(fb, op->path, &op->table, field, "they are %s: expected %s", tflite_options_name(from + type),
-                     tflite_options_name(op->word->options));
+    unsigned type = tflite_union_type(fb, op->path, &op->table, field);
+    if (op->word->options == TFLITE_NONE || !type || from + type == op->word->options) {
+        op->options = tflite_union(fb, op->path, &op->table, field, &type);
+    } else if (!wire_fb_failed(fb)) {
+        base_place place = {.file = op->r->file, .byte = op->table.at, .has_byte = true};
+        place.path = wire_path_print(op->r->arena, op->options_path);
+        base_warn(op->r->d, &place, "they are %s, expected %s: not read, as if there were none",
+                  tflite_options_name(from + type), tflite_options_name(op->word->options));
     }
     return !wire_fb_failed(fb);
 }

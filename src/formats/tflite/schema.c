@@ -140,6 +140,12 @@ wire_table tflite_table(wire_fb *fb, const wire_path *outer, const wire_table *t
     return wire_fb_table(fb, &path, t, fields[f].number);
 }
 
+unsigned tflite_union_type(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f) {
+    assert(fields[f].kind == TFLITE_UNION);
+    wire_path path = path_of(outer, f);
+    return wire_fb_union_type(fb, &path, t, fields[f].number, (unsigned)fields[f].otherwise);
+}
+
 wire_table tflite_union(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f, unsigned *type) {
     assert(fields[f].kind == TFLITE_UNION);
     wire_path path = path_of(outer, f);

@@ -73,6 +73,7 @@ int64_t tflite_type_code(base_type type);       /* its inverse; -1: the schema h
 int64_t tflite_int(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);
 float tflite_float(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);
 wire_table tflite_table(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);
+unsigned tflite_union_type(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);
 wire_table tflite_union(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f, unsigned *type);
 /* TABLES, U8S, U16S, I32S, I64S, F32S */
 wire_vector tflite_list(wire_fb *fb, const wire_path *outer, const wire_table *t, tflite_field f);

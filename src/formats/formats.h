@@ -89,6 +89,9 @@ const formats_interface *formats_of_tensors(const char *extension);
 base_status formats_read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
                          ir_model **out, base_diags *d);
 
+/* Have the nodes the same attributes? Of two that were made alike for other extents: texts and reals do not count. */
+bool formats_same_attributes(const ir_node *a, const ir_node *b);
+
 /* The input called so, else the input of that number, from 0. what: the option, for messages. BASE_USAGE: there is none, or
  * several have the name. */
 base_status formats_find_input(base_arena *arena, const ir_graph *g, const char *what, const char *name, size_t n,

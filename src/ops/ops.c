@@ -342,11 +342,73 @@ base_status ops_instantiate_open(base_arena *arena, ops_registry *r, const ir_mo
     return instantiate(arena, r, m, g, n, shapes, 0, &open, goal, true, out, d);
 }
 
+/* ---- shapes ---- */
+
+/* The symbols among the extents of a node's inputs, as counts of a call. */
+typedef struct symbol_counts {
+    ir_shape *shapes; /* of the graph's tensors, with numbers of counts for symbols; NULL: there are none */
+    uint32_t symbols[LANG_MAX_VARS];
+    int64_t most[LANG_MAX_VARS];
+    size_t n;
+    bool too_many;
+} symbol_counts;
+
+static symbol_counts counts_of(base_arena *arena, const ir_model *m, const ir_graph *g, const ir_node *n) {
+    symbol_counts c = {0};
+    for (size_t i = 0; i < n->input_count && !c.too_many; i++) {
+        const ir_shape *s = n->inputs[i] == IR_NONE ? NULL : &g->tensors.at[n->inputs[i]].shape;
+        for (uint32_t k = 0, computed = s != NULL ? ir_shape_computed(m, s) : 0; computed >> k != 0; k++) {
+            size_t at = 0;
+            if ((computed >> k & 1) == 0) {
+                continue;
+            }
+            while (at < c.n && c.symbols[at] != s->symbol[k]) {
+                at++;
+            }
+            if (at == LANG_MAX_VARS) {
+                c.too_many = true;
+                break;
+            }
+            if (at == c.n) {
+                c.symbols[c.n] = s->symbol[k];
+                c.most[c.n++] = s->dim[k];
+            }
+            if (c.shapes == NULL) {
+                c.shapes = BASE_NEWS(arena, ir_shape, g->tensors.n + 1);
+                for (size_t t = 0; t < g->tensors.n; t++) {
+                    c.shapes[t] = ir_shape_of(g->tensors.at[t].shape.rank, g->tensors.at[t].shape.dim);
+                }
+            }
+            c.shapes[n->inputs[i]].symbol[k] = (uint32_t)at + 1;
+        }
+    }
+    return c;
+}
+
+/* Which extents of the outputs follow from the counts: a symbol itself, or a number of their own. */
+static void follow_counts(const lang_program *open, const symbol_counts *c, size_t outputs, ir_shape *shapes,
+                          uint32_t *dynamic) {
+    const size_t first = open->inputs.n - c->n;
+    for (size_t i = 0; i < outputs; i++) {
+        const lang_tensor *t = &open->tensors.at[open->outputs.at[i]];
+        for (uint32_t k = 0; k < t->rank && t->rank == shapes[i].rank; k++) {
+            const lang_node *e = lang_at(open, t->extent[k]);
+            size_t at = c->n;
+            for (size_t j = 0; t->extent[k] != 0 && e->kind == LANG_READ && j < c->n; j++) {
+                at = open->inputs.at[first + j] == e->index ? j : at;
+            }
+            const bool itself = at < c->n && c->most[at] == shapes[i].dim[k];
+            shapes[i].symbol[k] = itself ? c->symbols[at] : 0;
+            dynamic[i] |= (uint32_t)(!itself && (t->extent[k] != 0 || t->dim[k] != shapes[i].dim[k])) << k;
+        }
+    }
+}
+
 base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
                               const ir_node *n, const ops_goal *goal, ir_shape *shapes, base_type *types,
                               uint32_t *dynamic, base_diags *d) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
-    lang_program *p;
+    lang_program *p = NULL, *open = NULL;
     base_status status = ops_instantiate_at(scratch, r, m, g, n, NULL, goal, &p, d);
     for (size_t i = 0; status == BASE_OK && i < n->output_count && i < p->outputs.n; i++) {
         dynamic[i] = 0;
@@ -364,6 +426,19 @@ base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model
         for (uint32_t k = 0; k < t->rank; k++) {
             dynamic[i] |= (uint32_t)(t->extent[k] != 0) << k;
         }
+    }
+    const symbol_counts c = counts_of(scratch, m, g, n);
+    if (status == BASE_OK && c.too_many) {
+        base_place place = place_of(scratch, m, g, n);
+        status = base_error(d, &place, "it is behind more than %u extents that data decides", LANG_MAX_VARS);
+    }
+    if (status == BASE_OK && c.n > 0) {
+        const open_extents most = {c.most, c.n};
+        status = instantiate(scratch, r, m, g, n, c.shapes, 0, &most, goal, false, &open, d);
+    }
+    if (open != NULL && status == BASE_OK) {
+        follow_counts(lang_simplify(scratch, open), &c, n->output_count < p->outputs.n ? n->output_count : p->outputs.n,
+                      shapes, dynamic);
     }
     base_arena_free(scratch);
     return status;

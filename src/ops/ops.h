@@ -49,7 +49,8 @@ base_status ops_instantiate_open(base_arena *arena, ops_registry *r, const ir_mo
 base_status ops_link_fused(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *outer,
                            const ir_node *n, const ops_goal *goal, lang_program **out, base_diags *d);
 /* The shapes that the definition gives the node's outputs, whatever the graph says of them: one for each. An extent that
- * data decides is its bound, and has its bit set in dynamic[i]. types: theirs too (NULL: not wanted); in the graph an
+ * data decides is its bound, and has its bit set in dynamic[i], unless it is a symbol that an input has: that is in
+ * shapes[i]. types: theirs too (NULL: not wanted); in the graph an
  * output's type may be BASE_NONE, where its definition gives it. */
 base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
                               const ir_node *n, const ops_goal *goal, ir_shape *shapes, base_type *types,

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 import made
-from made import Table
+from made import Table, Vector
 from support import burin
 
 os.chdir(tempfile.mkdtemp())
@@ -109,15 +109,32 @@ subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "
 said = subprocess.run(["where/main"], check=True, capture_output=True, text=True).stdout.splitlines()
 assert said == ["6 3 6; 0 1 0 2 1 2 0 0 0 0 0 0", "6 0 6;" + " 0" * 12], said
 
-# attributes that would follow from the count have no meaning
+# attributes that would follow from the count have no meaning, but -1 has
 model("flat", [("mask", "bool", [2, 3], {}), ("places", "i64", [6, 2], {}), ("shape", "i32", [1], {"data": [-1]}), ("flat", "i64", [12], {})],
       [("WHERE", [0], [1]), ("RESHAPE", [1, 2], [3])], [0], [3])
-message = burin("run", "flat.tflite", "--seed", "1", status=1).stderr
-assert "operator[1] RESHAPE" in message and "behind an extent that data decides" in message, message
+for provider in ("reference", "host"):
+    assert run("flat", bytes([0, 1, 0, 0, 1, 1]), "--provider", provider) == [("<i8", (6,), [0, 1, 1, 1, 1, 2])], provider
+    assert run("flat", bytes(6), "--provider", provider) == [("<i8", (0,), [])], provider
 model("tail", [("mask", "bool", [5], {}), ("places", "i64", [5, 1], {}), ("-1", "i32", [1], {"data": [-1]}), ("0", "i32", [1], {"data": [0]}),
                ("1", "i32", [1], {"data": [1]}), ("last", "i64", [1, 1], {})],
       [("WHERE", [0], [1]), ("STRIDED_SLICE", [1, 2, 3, 4], [5], Table(_1=("i", 1)))], [0], [5])
 assert "operator[1] STRIDED_SLICE" in burin("run", "tail.tflite", "--seed", "1", status=1).stderr
+
+# a chain as files have it: rows where a mask holds, their sum; numbers of their own, and the different ones among them
+ROWS = [float(k) for k in range(12)]
+model("chain", [("mask", "bool", [6], {}), ("places", "i64", [6, 1], {}), ("narrow", "i32", [6, 1], {}), ("rows", "f32", [6, 2], {"data": ROWS}),
+                ("taken", "f32", [6, 2], {}), ("1", "i32", [1], {"data": [1]}), ("wide", "f32", [6, 1, 2], {}), ("0", "i32", [1], {"data": [0]}),
+                ("sum", "f32", [2], {}), ("flat", "f32", [6, 2], {}), ("kept", "i32", [6], {}), ("each", "i32", [6], {}), ("which", "i32", [6], {}),
+                ("ones", "i32", [6], {"data": [4, 4, 5, 4, 6, 5]}), ("shape", "i32", [1], {"data": [-1]}), ("line", "i32", [6], {}),
+                ("again", "i32", [6], {})],
+      [("WHERE", [0], [1]), ("CAST", [1], [2]), ("GATHER_ND", [3, 2], [4]), ("EXPAND_DIMS", [4, 5], [6]), ("SQUEEZE", [6], [9], Table(_0=Vector([1], "i"))),
+       ("SUM", [9, 7], [8], Table(_0=("B", 0))), ("RESHAPE", [2, 14], [15]), ("GATHER", [13, 15], [10], Table(_0=("i", 0))),
+       ("UNIQUE", [10], [11, 12], Table(_0=("b", 2))), ("ADD", [11, 11], [16], Table(_0=("b", 0)))], [0], [6, 8, 16, 12])
+for provider in ("reference", "host"):
+    assert run("chain", bytes([1, 0, 1, 1, 0, 0]), "--provider", provider) == [
+        ("<f4", (3, 1, 2), [0, 1, 4, 5, 6, 7]), ("<f4", (2,), [10, 13]), ("<i4", (2,), [8, 10]), ("<i4", (3,), [0, 1, 0])], provider
+    assert run("chain", bytes(6), "--provider", provider) == [
+        ("<f4", (0, 1, 2), []), ("<f4", (2,), [0, 0]), ("<i4", (0,), []), ("<i4", (0,), [])], provider
 
 # a text that fixes what data decides would have one number of elements here and another there
 pathlib.Path("fixed.ir").write_text("""burin 1

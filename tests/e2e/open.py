@@ -258,6 +258,108 @@ def check(name, make):
     run(name, g)
 
 
+# in the branches of an IF, whose result a state takes up; in the body of a WHILE, another number in each round
+BRANCH = """burin 1
+model "ir" "branch"
+symbol "n" 6 computed
+symbol "m" 4 computed
+state @0 f32[4] "total"
+graph "main" 0 {
+  tensor %0 bool[] "which"
+  tensor %1 bool[6] "mask"
+  tensor %2 f32[6,4] "x"
+  tensor %3 f32[4] "y"
+  tensor %4 f32[4] "before" state @0
+  tensor %5 f32[4] "sum"
+  inputs (%0, %1, %2)
+  outputs (%3, %5)
+  node if (%0, %1, %2) -> (%3) {then: graph 1, else: graph 2}
+  node add (%3, %4) -> (%5)
+  node identity (%5) -> (%4)
+}
+graph "then" 1 {
+  tensor %0 bool[6] "mask"
+  tensor %1 f32[6,4] "x"
+  tensor %2 i64["n",1] "at"
+  tensor %3 f32["n",4] "taken"
+  tensor %4 f32[4] "y"
+  inputs (%0, %1)
+  outputs (%4)
+  node where (%0) -> (%2)
+  node gather_nd (%1, %2) -> (%3)
+  node sum (%3) -> (%4) {axes: ints [0]}
+}
+graph "else" 2 {
+  tensor %0 bool[6] "mask"
+  tensor %1 f32[6,4] "x"
+  tensor %2 i64["n",1] "at"
+  tensor %3 f32["n",4] "taken"
+  tensor %4 f32[4] "y"
+  inputs (%0, %1)
+  outputs (%4)
+  node where (%0) -> (%2)
+  node gather_nd (%1, %2) -> (%3)
+  node reduce_max (%3) -> (%4) {axes: ints [0]}
+}
+"""
+LOOP = """burin 1
+model "ir" "loop"
+symbol "n" 6 computed
+graph "main" 0 {
+  tensor %0 i32[6] "left"
+  tensor %1 i32[6] "end"
+  tensor %2 i32[] "rounds" = hex "00000000"
+  tensor %3 i32[] "had"
+  inputs (%0)
+  outputs (%1, %3)
+  node while (%0, %2) -> (%1, %3) {cond: graph 1, body: graph 2}
+}
+graph "cond" 1 {
+  tensor %0 i32[6] "left"
+  tensor %1 i32[] "rounds"
+  tensor %2 i32[] "most" = hex "04000000"
+  tensor %3 bool[] "more"
+  inputs (%0, %1)
+  outputs (%3)
+  node less (%1, %2) -> (%3)
+}
+graph "body" 2 {
+  tensor %0 i32[6] "left"
+  tensor %1 i32[] "rounds"
+  tensor %2 i64["n",1] "at"
+  tensor %3 i32["n"] "kept"
+  tensor %4 i32["n"] "less"
+  tensor %5 i32[6] "next"
+  tensor %6 i32[] "one" = hex "01000000"
+  tensor %7 i32[] "so many"
+  inputs (%0, %1)
+  outputs (%5, %7)
+  node where (%0) -> (%2)
+  node gather_nd (%0, %2) -> (%3)
+  node sub (%3, %6) -> (%4)
+  node scatter_nd (%2, %4) -> (%5) {shape: ints [6]}
+  node add (%1, %6) -> (%7)
+}
+"""
+
+
+def control():
+    for name, text in (("branch", BRANCH), ("loop", LOOP)):
+        pathlib.Path(f"{name}.ir").write_text(text)
+        said = burin("compile", f"{name}.ir", "-o", name, "--prefix", "m", "--test", "6", "--layout", "single").stdout
+        assert "checked: 4 inputs" in said, said
+        subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", *SANITISE, f"{name}/m.c", f"{name}/m_test.c", "-o",
+                        f"{name}/test", "-lm"], check=True)
+        said = subprocess.run([f"{name}/test"], capture_output=True, text=True)
+        assert said.stdout == "m: 6 passed, 0 failed\n", (name, said)
+    pathlib.Path("left.bin").write_bytes(struct.pack("<6i", 3, 0, 9, 1, -1, 4))
+    burin("run", "loop.ir", "--input", "left.bin", "--provider", "host", "--output-dir", "loop_out")
+    end = made.read_npy(next(pathlib.Path("loop_out").glob("output_0*")).read_bytes())[2]
+    assert struct.unpack("<6i", end) == (0, 0, 5, 0, -5, 0), end
+
+
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        control()
     for name in sys.argv[1:] or ROWS:
         check(name, ROWS[name])

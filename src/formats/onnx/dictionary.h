@@ -65,6 +65,11 @@ struct onnx_op {
 const onnx_word *onnx_word_of(const onnx_reader *r, const char *domain, const char *op, int64_t version, bool *newer);
 const onnx_word *onnx_word_at(size_t i); /* NULL: there are no more */
 
+/* ---- computed.c ---- */
+/* The node's attributes, and the constants that steps made, are the same for all extents that data may decide. before: the
+ * operator before its steps. false: noted. */
+bool onnx_holds_for_all(onnx_op *op, const onnx_op *before);
+
 /* ---- infer.c ---- */
 /* The node's inputs have types and shapes: gives them to its outputs, by its definition; or contents, where they are known.
  * false: a fault, or noted as not supported. */

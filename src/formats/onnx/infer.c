@@ -24,16 +24,6 @@ static void set_outputs(onnx_op *op, const ir_shape *shapes, const base_type *ty
     }
 }
 
-static bool behind_data(const onnx_op *op) {
-    const ir_graph *g = onnx_graph_of(op->r, op->scope);
-    for (size_t i = 0; i < op->node->input_count; i++) {
-        if (op->node->inputs[i] != IR_NONE && ir_shape_computed(op->r->m, &g->tensors.at[op->node->inputs[i]].shape)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* true: the outputs are constants, and the node is gone. */
 static bool fold(onnx_op *op) {
     ir_graph *g = onnx_graph_of(op->r, op->scope);
@@ -65,11 +55,6 @@ bool onnx_infer(onnx_op *op) {
     base_type *types = BASE_NEWS(r->arena, base_type, n->output_count + 1);
     if (!ops_has(r->ops, n->op)) {
         onnx_op_unsupported(op, base_printf(r->arena, "operator %s", op->type), "burin operators lists those that are");
-        return false;
-    }
-    if (behind_data(op)) {
-        onnx_op_unsupported(op, base_printf(r->arena, "operator %s behind an extent that data decides", op->type),
-                            "leave what is behind it to the application");
         return false;
     }
     if (ops_output_shapes(r->arena, r->ops, r->m, onnx_graph_of(r, op->scope), n, NULL, shapes, types, dynamic, r->d) !=

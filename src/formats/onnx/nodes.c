@@ -153,6 +153,9 @@ static void make_node(onnx_op *op, size_t index) {
                            (uint32_t)index);
     op->node->source_name = op->type;
     op->node->byte = op->byte;
+    onnx_op before = *op;
+    before.inputs = BASE_NEWS(r->arena, uint32_t, op->input_count + 1);
+    memcpy(before.inputs, op->inputs, op->input_count * sizeof *op->inputs);
     for (size_t i = 0; i < ONNX_MOST_STEPS && op->word->steps[i].kind && !onnx_op_failed(op); i++) {
         if (op->word->steps[i].kind->make) {
             op->word->steps[i].kind->make(op, &op->word->steps[i]);
@@ -163,8 +166,10 @@ static void make_node(onnx_op *op, size_t index) {
     }
     if (!onnx_op_failed(op) && formats_notes_count(r->notes) == notes) {
         op->node->op = op->as ? op->as : op->node->op;
-        settle_inputs(op);
-        if (onnx_infer(op)) {
+        if (onnx_holds_for_all(op, &before)) {
+            settle_inputs(op);
+        }
+        if (formats_notes_count(r->notes) == notes && onnx_infer(op)) {
             return;
         }
     }

@@ -99,7 +99,11 @@ bool tflite_op_solve(tflite_op *op, int64_t *list, size_t n) {
             return false;
         }
     }
-    if (open == n || !ir_shape_elements(x, &whole)) {
+    bool decided = false; /* by data: what is left follows in each run */
+    for (uint32_t i = 0; i < x->rank; i++) {
+        decided = decided || x->symbol[i];
+    }
+    if (open == n || (decided && !axis) || !ir_shape_elements(x, &whole)) {
         return true;
     }
     int64_t rest = axis                                    ? x->dim[axis->v.i] - known

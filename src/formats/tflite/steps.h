@@ -17,8 +17,8 @@ extern const tflite_step_kind tflite_step_out_shape, tflite_step_out_extents, tf
     tflite_step_even, tflite_step_own_shapes, tflite_step_times, tflite_step_inputs, tflite_step_outputs,
     tflite_step_type_out, tflite_step_type_in;
 extern const tflite_step_kind tflite_step_blocks;
-extern const tflite_step_kind tflite_step_complex, tflite_step_raw, tflite_step_keeps, tflite_step_holds, tflite_step_states,
-    tflite_step_intermediates, tflite_step_graph;
+extern const tflite_step_kind tflite_step_complex, tflite_step_raw, tflite_step_keeps, tflite_step_holds,
+    tflite_step_states, tflite_step_intermediates, tflite_step_graph;
 extern const tflite_step_kind tflite_step_pair, tflite_step_triple, tflite_step_pads, tflite_step_transposed;
 extern const tflite_step_kind tflite_step_slice, tflite_step_window_in;
 
@@ -41,6 +41,8 @@ int64_t *tflite_op_constant(tflite_op *op, int input, size_t *n);
 /* Of a list of extents one may be -1: it becomes what is left of the whole, which is all elements of input 0, or (where
  * the node has an axis) its extent there. false: a fault, reported. */
 bool tflite_op_solve(tflite_op *op, int64_t *list, size_t n);
+/* An attribute that is the shape: -1 for an extent that data decides, if there is one. */
+void tflite_op_shape_attr(tflite_op *op, const char *name, const ir_shape *shape);
 
 /* ---- writing ---- */
 

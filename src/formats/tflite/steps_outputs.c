@@ -22,7 +22,11 @@ static void make_out_shape(tflite_op *op, const tflite_step *step) {
 static void put_out_shape(tflite_out *out, const tflite_step *step) {
     const ir_attr *a = tflite_out_attr(out, step->name, IR_INTS);
     const ir_shape *s = &tflite_out_output(out, 0)->shape;
-    if (a && (a->n != s->rank || memcmp(a->v.ints, s->dim, a->n * sizeof *s->dim) != 0)) {
+    bool same = a && a->n == s->rank;
+    for (uint32_t i = 0; same && i < s->rank; i++) {
+        same = a->v.ints[i] == s->dim[i] || a->v.ints[i] == -1;
+    }
+    if (a && !same) {
         tflite_out_cannot(out, "its %s is not its output's", step->name);
     }
 }
@@ -201,8 +205,9 @@ static void make_ones_in(tflite_op *op, const tflite_step *step) {
     ir_shape shape = {.rank = x->rank + 1};
     for (uint32_t i = 0; i < shape.rank; i++) {
         shape.dim[i] = i < axis ? x->dim[i] : i == axis ? 1 : x->dim[i - 1];
+        shape.symbol[i] = i < axis ? x->symbol[i] : i == axis ? 0 : x->symbol[i - 1];
     }
-    ir_attr_ints(op->r->m, op->node, step->name, shape.dim, shape.rank);
+    tflite_op_shape_attr(op, step->name, &shape);
 }
 
 static void put_ones_in(tflite_out *out, const tflite_step *step) {
@@ -217,6 +222,16 @@ static void put_ones_in(tflite_out *out, const tflite_step *step) {
 }
 
 const tflite_step_kind tflite_step_ones_in = {"ONES_IN", make_ones_in, put_ones_in};
+
+void tflite_op_shape_attr(tflite_op *op, const char *name, const ir_shape *shape) {
+    int64_t list[IR_MAX_RANK];
+    bool open = false;
+    for (uint32_t i = 0; i < shape->rank; i++) {
+        list[i] = shape->symbol[i] && !open ? -1 : shape->dim[i];
+        open = open || shape->symbol[i];
+    }
+    ir_attr_ints(op->r->m, op->node, name, list, shape->rank);
+}
 
 static bool has_one(const ir_shape *s) {
     for (uint32_t i = 0; i < s->rank; i++) {
@@ -252,7 +267,7 @@ static void make_ones_out(tflite_op *op, const tflite_step *step) {
         if (axis < 0) {
             return;
         }
-        if (x->dim[axis] != 1) {
+        if (x->dim[axis] != 1 || x->symbol[axis]) {
             tflite_op_error(op, "axis %lld has extent %lld: only extents of 1 can be left out", (long long)axis,
                             (long long)x->dim[axis]);
             return;
@@ -261,11 +276,12 @@ static void make_ones_out(tflite_op *op, const tflite_step *step) {
     }
     ir_shape shape = {0};
     for (uint32_t i = 0; i < x->rank; i++) {
-        if (!(list.n ? gone[i] : x->dim[i] == 1)) {
+        if (!(list.n ? gone[i] : x->dim[i] == 1 && !x->symbol[i])) {
+            shape.symbol[shape.rank] = x->symbol[i];
             shape.dim[shape.rank++] = x->dim[i];
         }
     }
-    ir_attr_ints(op->r->m, op->node, step->name, shape.dim, shape.rank);
+    tflite_op_shape_attr(op, step->name, &shape);
 }
 
 const tflite_step_kind tflite_step_ones_out = {"ONES_OUT", make_ones_out, put_ones_out};

@@ -151,11 +151,15 @@ static void what_data_decides_is_a_symbol(void **state) {
         assert_int_equal(m->graphs.at[0].tensors.at[i].shape.symbol[0], 1);
         assert_int_equal(m->graphs.at[0].tensors.at[i].shape.symbol[1], 0);
     }
-    model_spec flat_ones = places; /* -1 would be another number for each count */
+    model_spec flat_ones = places; /* -1 stays, and is the count itself */
     flat_ones.op_count = 3;
     flat_ones.outputs[0] = 4;
-    assert_int_equal(read_with(&flat_ones, NULL, &m), BASE_REFUSED);
-    assert_refused("operator RESHAPE behind an extent that data decides");
+    assert_int_equal(read_with(&flat_ones, NULL, &m), BASE_OK);
+    assert_shape(m, 4, "<=4");
+    assert_int_equal(m->graphs.at[0].tensors.at[4].shape.symbol[0], 1);
+    const ir_attr *shape = ir_attr_find(&m->graphs.at[0].nodes.at[2], "shape");
+    assert_non_null(shape);
+    assert_int_equal(shape->v.ints[0], -1);
 }
 
 int main(void) {

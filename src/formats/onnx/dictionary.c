@@ -57,6 +57,12 @@
 #define MEAN_AXES(name, attr) STEP(mean_axes, name, attr, NULL, 0, 0, 0)
 #define FLOAT_OPTIONAL(name, attr) STEP(float_optional, name, attr, NULL, 0, 0, 0)
 #define RECURRENT(count, usual) STEP(recurrent, NULL, NULL, usual, 0, count, 0)
+#define ORDER(digits) STEP(order, NULL, NULL, digits, 0, 0, 0)
+#define ABSENT(input) STEP(absent, NULL, NULL, NULL, 0, input, 0)
+#define INT_IN(name, input) STEP(int_in, name, NULL, NULL, 0, input, 0)
+#define TRIPLES(scales, zeros) STEP(triples, scales, zeros, NULL, 0, 0, 0)
+#define FUSED(name, params) STEP(fused, name, params, NULL, 0, 0, 0)
+#define AT_LEAST(attr, least, remedy) STEP(at_least, NULL, attr, remedy, 0, least, 0)
 #define OUTPUTS(most, remedy) STEP(outputs, NULL, NULL, remedy, 0, most, 0)
 
 static const onnx_word words[] = {

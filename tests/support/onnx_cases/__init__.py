@@ -37,11 +37,11 @@ def known(type, shape, *args, **more):
 
 class Case:
     """A node: None among the inputs is absent. outputs: how many, or their names; engine: "ort", "ref" or "wide"; within: of floats.
-    "wide" is "ref" in double, rounded at the end: of half floats the evaluator rounds after each step."""
+    An attribute opset is opset_. "wide" is "ref" in double, rounded at the end: of half floats the evaluator rounds after each step."""
 
     def __init__(self, word, name, op, inputs, outputs=1, opset=23, domain='', engine='ort', within=None, domain_version=1, **attrs):
         self.word, self.name, self.op, self.inputs, self.opset, self.domain, self.engine, self.within, self.attrs = \
-            word, name, op, inputs, opset, domain, engine, within, attrs
+            word, name, op, inputs, opset, domain, engine, within, {k.rstrip('_'): v for k, v in attrs.items()}
         self.domain_version = domain_version
         self.outputs = [f'out{k}' for k in range(outputs)] if isinstance(outputs, int) else outputs
 

@@ -1,0 +1,104 @@
+/* steps_ms.c - steps for operators of com.microsoft, which say in inputs and attributes of their own what Burin's definitions
+ * have elsewhere (words.def says what each does). None is written: what they are of is said in ai.onnx's operators.
+ */
+#include "formats/onnx/steps.h"
+
+#include <string.h>
+
+/* The inputs in another order: digit k of the text is the number of the one that comes k-th. The last step of a row. */
+static void make_order(onnx_op *op, const onnx_step *s) {
+    uint32_t *inputs = BASE_NEWS(op->r->arena, uint32_t, op->input_count + 1);
+    for (size_t k = 0; k < op->input_count; k++) {
+        inputs[k] = op->inputs[s->text[k] - '0'];
+    }
+    op->inputs = inputs;
+}
+const onnx_step_kind onnx_step_order = {"ORDER", make_order, NULL};
+
+/* An input that the definition has there, and the operator has not: those behind it move. The last step of a row. */
+static void make_absent(onnx_op *op, const onnx_step *s) {
+    if (op->input_count <= (size_t)s->a) {
+        return;
+    }
+    uint32_t *inputs = BASE_NEWS(op->r->arena, uint32_t, op->input_count + 2);
+    bool *dropped = BASE_NEWS(op->r->arena, bool, op->input_count + 2);
+    for (size_t k = 0; k <= op->input_count; k++) {
+        const bool before = k < (size_t)s->a;
+        inputs[k] = k == (size_t)s->a ? IR_NONE : op->inputs[before ? k : k - 1];
+        dropped[k] = k != (size_t)s->a && op->dropped[before ? k : k - 1];
+    }
+    op->inputs = inputs;
+    op->dropped = dropped;
+    op->input_count++;
+}
+const onnx_step_kind onnx_step_absent = {"ABSENT", make_absent, NULL};
+
+static void make_int_in(onnx_op *op, const onnx_step *s) {
+    size_t n;
+    const int64_t *list = onnx_op_constant(op, (size_t)s->a, &n);
+    if (list && n != 1) {
+        onnx_op_error(op, "input %d has %zu elements: expected one number", s->a, n);
+    } else if (list) {
+        ir_attr_int(op->r->m, op->node, s->name, list[0]);
+    }
+}
+const onnx_step_kind onnx_step_int_in = {"INT_IN", make_int_in, NULL};
+
+/* QLinearConcat: scale and zero point of the output, then tensors, each with its own. */
+static void make_triples(onnx_op *op, const onnx_step *s) {
+    const size_t n = op->input_count / 3;
+    double *scales = BASE_NEWS(op->r->arena, double, n + 1);
+    int64_t *zeros = BASE_NEWS(op->r->arena, int64_t, n + 1);
+    const onnx_attr *axis = onnx_op_attr(op, "axis", ONNX_INT);
+    if (op->input_count != 3 * n + 2 || !axis) {
+        onnx_op_error(op,
+                      !axis ? "axis: it is absent, and the operator needs it"
+                            : "%zu inputs: expected a scale and a zero point, then three for each tensor",
+                      op->input_count);
+        return;
+    }
+    for (size_t k = 0; k <= n; k++) {
+        size_t scale_count, zero_count;
+        const size_t at = k < n ? 3 * k + 3 : 0;
+        const double *scale = onnx_op_numbers(op, at, &scale_count), *zero = onnx_op_numbers(op, at + 1, &zero_count);
+        if (!scale || !zero) {
+            return;
+        }
+        if (scale_count != 1 || zero_count != 1) {
+            onnx_op_error(op, "inputs %zu and %zu: expected one number each", at, at + 1);
+            return;
+        }
+        scales[k] = *scale;
+        zeros[k] = (int64_t)*zero;
+    }
+    const int64_t at = onnx_op_axis(op, "axis", axis->i, onnx_op_input(op, 2)->shape.rank);
+    if (at >= 0) {
+        ir_attr_int(op->r->m, op->node, "axis", at);
+        ir_attr_floats(op->r->m, op->node, s->name, scales, n + 1);
+        ir_attr_ints(op->r->m, op->node, s->attr, zeros, n + 1);
+    }
+}
+const onnx_step_kind onnx_step_triples = {"TRIPLES", make_triples, NULL};
+
+/* FusedGemm: an activation and up to two parameters, as FusedConv has them in a list. */
+static void make_fused(onnx_op *op, const onnx_step *s) {
+    const char *name = onnx_op_text(op, "activation", "none");
+    const bool leaky = !strcmp(name, "LeakyRelu"), hard = !strcmp(name, "HardSigmoid");
+    const double alpha = (double)onnx_op_float(op, "activation_alpha", leaky ? 0.01f : 0.2f);
+    const double params[2] = {alpha, (double)onnx_op_float(op, "activation_beta", 0.5f)};
+    (void)onnx_op_float(op, "activation_gamma", 0);
+    if (!onnx_op_failed(op)) {
+        ir_attr_text(op->r->m, op->node, s->name, name);
+        ir_attr_floats(op->r->m, op->node, s->attr, params, hard ? 2 : leaky ? 1 : 0);
+    }
+}
+const onnx_step_kind onnx_step_fused = {"FUSED", make_fused, NULL};
+
+static void make_at_least(onnx_op *op, const onnx_step *s) {
+    const int64_t v = onnx_op_int(op, s->attr, s->a);
+    if (v < s->a) {
+        onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s with %s %lld", op->type, s->attr, (long long)v),
+                            s->text);
+    }
+}
+const onnx_step_kind onnx_step_at_least = {"AT_LEAST", make_at_least, NULL};

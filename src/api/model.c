@@ -108,6 +108,11 @@ static base_status read_model(burin_context *c, burin_model *m) {
     return status;
 }
 
+static const char *folder_of(burin_context *c, const char *path) {
+    const char *name = formats_base_name(path);
+    return name == path ? "." : base_strndup(c->arena, path, (size_t)(name - path));
+}
+
 static base_status load(burin_context *c, void *arguments) {
     load_call *call = arguments;
     burin_model *m = BASE_NEW(c->arena, burin_model);
@@ -117,6 +122,7 @@ static base_status load(burin_context *c, void *arguments) {
     m->file = base_strdup(c->arena, call->name);
     m->bytes = (base_bytes){.at = file.at, .size = file.size};
     m->options = resolve(c, call->options);
+    m->options.folder = call->bytes == NULL ? folder_of(c, m->file) : NULL;
     if (status == BASE_OK) {
         status = add_ops(c, call->options);
     }

@@ -65,7 +65,6 @@ const void *formats_as_type(base_arena *arena, const ir_tensor *t, const char *t
         return size == bytes ? data : NULL;
     }
     uint8_t *packed = base_alloc(arena, 1, (size_t)bytes + 1);
-    memset(packed, 0, (size_t)bytes + 1);
     for (uint64_t i = 0; size == elements && i < elements; i++) {
         const unsigned v = ((const uint8_t *)data)[i] & ((1u << bits) - 1);
         packed[i * bits / 8] = (uint8_t)(packed[i * bits / 8] | v << (i * bits % 8));

@@ -38,6 +38,7 @@ typedef struct formats_contents {
 
 typedef struct formats_options {
     const char *format; /* the format's name; NULL: told by the content */
+    const char *folder; /* of the file, for those that it names; NULL: it is read from memory, and can have none */
     formats_shapes shapes;
     ops_registry
         *ops; /* the operators' definitions, for shapes and for which custom operators there are; NULL: Burin's */

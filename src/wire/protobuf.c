@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST_DEPTH = 64 };
+enum { MOST_DEPTH = 64, GROUP_BEGINS = 3, GROUP_ENDS = 4 };
 
 void wire_pb_open(wire_pb *pb, const char *file, base_bytes bytes, base_diags *d) {
     *pb = (wire_pb){.bytes = bytes, .file = file, .d = d};
@@ -60,7 +60,8 @@ static uint64_t load(const wire_pb *pb, uint64_t at, unsigned width) {
     return value;
 }
 
-bool wire_pb_next(wire_pb *pb, const wire_path *path, wire_message *m, wire_pb_field *f) {
+/* A field of any wire type; of a group that begins or ends (3, 4) only its number. */
+static bool next_piece(wire_pb *pb, const wire_path *path, wire_message *m, wire_pb_field *f) {
     uint64_t key;
     const uint64_t begin = m->at;
     if (pb->failed || m->at >= m->end || !read_varint(pb, path, &m->at, m->end, &key)) {
@@ -87,6 +88,9 @@ bool wire_pb_next(wire_pb *pb, const wire_path *path, wire_message *m, wire_pb_f
         }
         f->at = m->at;
         break;
+    case GROUP_BEGINS:
+    case GROUP_ENDS:
+        return true;
     default:
         wire_pb_error(pb, path, begin, "wire type %u: no field has it", type);
         return false;
@@ -101,6 +105,33 @@ bool wire_pb_next(wire_pb *pb, const wire_path *path, wire_message *m, wire_pb_f
     }
     m->at += f->size;
     return true;
+}
+
+/* Groups are obsolete: no format that is read has one, and one in a file is a field that the format does not know. */
+bool wire_pb_next(wire_pb *pb, const wire_path *path, wire_message *m, wire_pb_field *f) {
+    uint32_t open[MOST_DEPTH];
+    unsigned depth = 0;
+    const uint64_t begin = m->at;
+    while (next_piece(pb, path, m, f)) {
+        if ((unsigned)f->type == GROUP_BEGINS) {
+            if (depth == MOST_DEPTH) {
+                wire_pb_error(pb, path, begin, "groups are more than %d deep in each other", MOST_DEPTH);
+                return false;
+            }
+            open[depth++] = f->number;
+        } else if ((unsigned)f->type == GROUP_ENDS) {
+            if (!depth || open[--depth] != f->number) {
+                wire_pb_error(pb, path, begin, "a group ends that did not begin");
+                return false;
+            }
+        } else if (!depth) {
+            return true;
+        }
+    }
+    if (depth) {
+        wire_pb_error(pb, path, begin, "the message ends within a group");
+    }
+    return false;
 }
 
 static bool is_type(wire_pb *pb, const wire_path *path, const wire_pb_field *f, wire_pb_type type) {

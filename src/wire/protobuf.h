@@ -2,7 +2,7 @@
  *
  * Source: Protocol Buffers' "Encoding" page: a message is a row of fields, each a varint of number << 3 | wire type, then
  * a varint (0), 8 bytes (1), a varint of a length and so many bytes (2), or 4 bytes (5), little-endian. Groups (3, 4) are
- * obsolete and refused.
+ * obsolete and passed over.
  *
  * A message is walked field by field; what a length spans is not looked into before it is asked for, so that a walk costs
  * its own fields. The first fault is reported with its path and byte; after it every walk ends at once, so that a reader

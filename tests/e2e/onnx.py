@@ -2,7 +2,9 @@
 """ONNX models that leave extents and shape-like inputs open: what a run's inputs say of them holds for that run, and for no other."""
 import os
 import pathlib
+import re
 import struct
+import subprocess
 import tempfile
 
 import onnx_build as onnx
@@ -108,3 +110,63 @@ file("two.pb", onnx.tensor("x", "f32", [3], data=bytes(8)))
 refused("run", "cast.onnx", "--input", "two.pb", says="two.pb: tensor: raw_data has 8 bytes: f32 3 has 12")
 file("v1.npy", npy("|V1", (3,), bytes(3)))
 refused("run", "cast.onnx", "--input", "v1.npy", says='input 0 "x" is f32 ?, given was V1 3')
+
+# ---- constants that stand elsewhere, or sparsely ----
+def external(location=None, offset=None, length=None, more=b""):
+    entries = [(k, str(v)) for k, v in (("location", location), ("offset", offset), ("length", length)) if v is not None]
+    return (onnx.field(1, 3) + onnx.field(2, 1) + onnx.field(8, "w") + b"".join(onnx.field(13, onnx.field(1, k) + onnx.field(2, v)) for k, v in entries) +
+            onnx.field(14, 1) + more)
+
+
+def with_constant(message, sparse=False):
+    return onnx.model(onnx.graph([onnx.node("Add", ["x", "w"], ["y"])], [onnx.value("x", "f32", [3])], [onnx.value("y", "f32")], () if sparse else (message,),
+                                 more=onnx.field(15, message) if sparse else b""))
+
+
+os.makedirs("deep/inner")
+file("deep/w.bin", struct.pack("<5f", 9, 1, 2, 3, 9))
+file("three.npy", npy("<f4", (3,), struct.pack("<3f", 10, 20, 30)))
+file("outside.bin", bytes(12))
+os.symlink("../w.bin", "deep/inner/link.bin")
+os.symlink("../outside.bin", "deep/away.bin")
+os.symlink("/etc/passwd", "deep/passwd")
+os.symlink("inner", "deep/folder")
+os.symlink("loop", "deep/loop")
+file("deep/inner/w3.bin", struct.pack("<3f", 1, 2, 3))
+for words in (("w.bin", 4, 12), ("inner/link.bin", 4, 12), ("folder/w3.bin",), ("./inner//w3.bin", 0), ("folder/link.bin", 4, 12)):
+    file("deep/model.onnx", with_constant(external(*words)))
+    assert list(struct.unpack("<3f", ran("deep/model.onnx", "--input", "three.npy"))) == [11, 22, 33], words
+burin("compile", "deep/model.onnx", "-o", "deep_c")
+assert subprocess.run([os.environ["BURIN"], "plan", "model.onnx"], cwd="deep", capture_output=True).returncode == 0
+for words, says in ((("../outside.bin",), "../outside.bin: it has .. in it"), (("inner/../../outside.bin",), ".. in it"), (("away.bin",), "a link that leaves|leaves the folder"),
+                    (("passwd",), "a link that leaves the folder"), (("/etc/passwd",), "an absolute path"), (("",), "it is empty"), ((), "no location"),
+                    (("loop",), "more than 32 links"), (("none.bin",), "No such file"), (("w.bin", 4), "16 bytes of w.bin: f32 3 has 12"),
+                    (("w.bin", 12, 12), "12 bytes from byte 12 on: w.bin has 20"), (("w.bin", 18446744073709551612, 12), "from byte 18446744073709551612 on"),
+                    (("w.bin", 0, 18446744073709551615), "w.bin has 20"), (("w.bin", -4, 12), 'offset is "-4"'), (("w.bin", "18446744073709551616", 12), "expected a number")):
+    file("deep/model.onnx", with_constant(external(*words)))
+    done = burin("plan", "deep/model.onnx", status=1)
+    assert "model.onnx: graph/initializer[0]: external data: " in done.stderr and re.search(says, done.stderr), (words, done.stderr)
+
+
+def sparse(values, indices, dims, shape=None):
+    return (onnx.field(1, onnx.tensor("w", "f32", [len(values)], values)) + onnx.field(2, onnx.tensor("", "i64", shape or [len(indices)], indices)) +
+            b"".join(onnx.field(3, d) for d in dims))
+
+
+for message in (sparse([1, 3], [0, 2], [3]), sparse([3, 1], [0, 2, 0, 0], [1, 3], [2, 2])):
+    file("sparse.onnx", with_constant(message, sparse=True))
+    assert list(struct.unpack("<3f", ran("sparse.onnx", "--input", "three.npy"))) == [11, 20, 33]
+file("sparse_node.onnx", onnx.model(onnx.graph(
+    [onnx.node("Constant", [], ["w"]) + onnx.field(5, onnx.field(1, "sparse_value") + onnx.field(22, sparse([1], [1], [3])) + onnx.field(20, 11)),
+     onnx.node("Add", ["x", "w"], ["y"])], [onnx.value("x", "f32", [3])], [onnx.value("y", "f32")])))
+assert list(struct.unpack("<3f", ran("sparse_node.onnx", "--input", "three.npy"))) == [10, 21, 30]
+for message, says in ((sparse([1, 3], [0, 3], [3]), "index 1 is outside of 3"), (sparse([1, 3], [0, -1], [3]), "index 1 is outside"), (sparse([1], [0, 2], [3]), "expected a list"),
+                      (sparse([1, 3], [0, 0, 0, 3], [1, 3], [2, 2]), "outside of 1x3"), (sparse([], [], [1 << 40, 1 << 40]), "too many elements"),
+                      (sparse([], [], [1 << 30]), "sparse constants of more than 64 MiB")):
+    file("sparse.onnx", with_constant(message, sparse=True))
+    refused("plan", "sparse.onnx", says="graph/sparse_initializer[0]")
+    refused("plan", "sparse.onnx", says=says)
+
+# ---- an order of extents that is none ----
+file("turn.onnx", onnx.model(onnx.graph([onnx.node("Transpose", ["x"], ["y"], perm=[0, 0])], [onnx.value("x", "f32", [2, 3])], [onnx.value("y", "f32")])))
+refused("plan", "turn.onnx", says="graph/node[0] Transpose: transpose: each extent once in the permutation")

@@ -49,24 +49,33 @@ static uint32_t add_tensor(onnx_reader *r, const onnx_scope *scope, const ir_ten
     return index;
 }
 
+/* What is not supported has a name all the same, so that what reads it is no fault. */
+static void add_constant(onnx_reader *r, wire_path *place, const wire_pb_field *f, bool fine, ir_tensor *t,
+                         onnx_scope *scope) {
+    if (wire_pb_failed(&r->pb)) {
+        return;
+    }
+    const char *name = t->name ? t->name : "";
+    place->note = name;
+    place->quoted = true;
+    onnx_value value = {.tensor = fine ? add_tensor(r, scope, t) : onnx_new_tensor(r, scope, name)};
+    if ((fine && !*name) || !onnx_define(r, scope, name, value)) {
+        wire_pb_error(&r->pb, place, f->at, *name ? "there is another of this name" : "it has no name");
+    }
+}
+
 static void read_constants(onnx_reader *r, const wire_path *path, const parts *p, onnx_scope *scope) {
     for (size_t i = 0; i < p->constants.n && !wire_pb_failed(&r->pb); i++) {
         wire_path place = {.outer = path, .name = "initializer", .index = (int64_t)i};
-        ir_tensor t;
-        if (!onnx_read_tensor(r, &place, wire_pb_message(&r->pb, &place, &p->constants.at[i]), &t)) {
-            continue;
-        }
-        place.note = t.name;
-        place.quoted = true;
-        onnx_value value = {.tensor = add_tensor(r, scope, &t)};
-        if (!*t.name || !onnx_define(r, scope, t.name, value)) {
-            wire_pb_error(&r->pb, &place, p->constants.at[i].at,
-                          *t.name ? "there is another of this name" : "it has no name");
-        }
+        ir_tensor t = {.name = ""};
+        const bool fine = onnx_read_tensor(r, &place, wire_pb_message(&r->pb, &place, &p->constants.at[i]), &t);
+        add_constant(r, &place, &p->constants.at[i], fine, &t, scope);
     }
-    if (p->sparse.n && !wire_pb_failed(&r->pb)) {
-        const wire_path place = {.outer = path, .name = "sparse_initializer", .index = 0};
-        formats_note(r->notes, &place, p->sparse.at[0].at, "a sparse constant", "store it dense");
+    for (size_t i = 0; i < p->sparse.n && !wire_pb_failed(&r->pb); i++) {
+        wire_path place = {.outer = path, .name = "sparse_initializer", .index = (int64_t)i};
+        ir_tensor t = {.name = ""};
+        const bool fine = onnx_read_sparse(r, &place, wire_pb_message(&r->pb, &place, &p->sparse.at[i]), &t);
+        add_constant(r, &place, &p->sparse.at[i], fine, &t, scope);
     }
 }
 

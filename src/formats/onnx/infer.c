@@ -47,6 +47,16 @@ static bool fold(onnx_op *op) {
     return true;
 }
 
+/* What the definition says, at the node's place in the file. */
+static void refuse(onnx_op *op, const base_diags *own) {
+    const base_diag *first = own->list.at;
+    if (first->line) {
+        onnx_op_error(op, "%s (%s:%u)", first->message, first->file, first->line);
+    } else {
+        onnx_op_error(op, "%s", first->message);
+    }
+}
+
 bool onnx_infer(onnx_op *op) {
     onnx_reader *r = op->r;
     const ir_node *n = op->node;
@@ -57,9 +67,10 @@ bool onnx_infer(onnx_op *op) {
         onnx_op_unsupported(op, base_printf(r->arena, "operator %s", op->type), "burin operators lists those that are");
         return false;
     }
-    if (ops_output_shapes(r->arena, r->ops, r->m, onnx_graph_of(r, op->scope), n, NULL, shapes, types, dynamic, r->d) !=
+    base_diags own = {.arena = r->arena};
+    if (ops_output_shapes(r->arena, r->ops, r->m, onnx_graph_of(r, op->scope), n, NULL, shapes, types, dynamic, &own) !=
         BASE_OK) {
-        r->pb.failed = true;
+        refuse(op, &own);
         return false;
     }
     set_outputs(op, shapes, types, dynamic);

@@ -42,10 +42,11 @@ static void give_list(onnx_op *op, base_type type, const onnx_attr *a, const voi
     onnx_give(op, 0, add_constant(op, type, &shape, data ? data : ""));
 }
 
-static void give_tensor(onnx_op *op, const onnx_attr *a) {
+static void give_tensor(onnx_op *op, const onnx_attr *a) { /* or a sparse one */
     ir_tensor t;
     const wire_path path = {.outer = op->path, .name = a->name, .index = WIRE_NO_INDEX};
-    if (onnx_read_tensor(op->r, &path, a->message, &t)) {
+    if (a->type == ONNX_TENSOR ? onnx_read_tensor(op->r, &path, a->message, &t)
+                               : onnx_read_sparse(op->r, &path, a->message, &t)) {
         onnx_give(op, 0, add_constant(op, t.type, &t.shape, t.data));
     }
 }
@@ -75,6 +76,7 @@ void onnx_read_constant(onnx_op *op) {
     }
     switch (a ? a->type : ONNX_UNDEFINED) {
     case ONNX_TENSOR:
+    case ONNX_SPARSE_TENSOR:
         give_tensor(op, a);
         break;
     case ONNX_FLOAT:
@@ -93,8 +95,7 @@ void onnx_read_constant(onnx_op *op) {
         onnx_op_error(op, "it has no value");
         break;
     default:
-        onnx_op_unsupported(op, a->type == ONNX_SPARSE_TENSOR ? "a sparse constant" : "a constant of type STRING",
-                            "convert the model without it");
+        onnx_op_unsupported(op, "a constant of type STRING", "convert the model without it");
         break;
     }
 }

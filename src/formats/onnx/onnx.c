@@ -80,6 +80,10 @@ static void read_model(onnx_reader *r) {
     if (wire_pb_failed(&r->pb)) {
         return;
     }
+    if (!r->ir_version) {
+        wire_pb_error(&r->pb, NULL, 0, "the model has no ir_version");
+        return;
+    }
     if (!graph.number) {
         wire_pb_error(&r->pb, NULL, 0, "the model has no graph");
         return;

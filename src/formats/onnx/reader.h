@@ -70,6 +70,8 @@ typedef struct onnx_reader {
     /* of each tensor of graph 0: for each extent its name's number in dims + 1; 0: it is known. NULL: it has none */
     BASE_VEC(uint32_t *) open;
     BASE_VEC(onnx_contents_list) contents; /* of each graph; none: the model is read for no single run */
+    base_map *files;                       /* of external data: location -> address of a base_file; NULL: none yet */
+    uint64_t dense;                        /* bytes of the sparse constants, made dense */
     size_t depth;                          /* of graphs and functions that are being read */
     uint64_t size;                         /* nodes read so far, of functions each time that they are called */
 } onnx_reader;
@@ -95,6 +97,21 @@ void onnx_read_import(onnx_reader *r, const wire_path *path, wire_message m, onn
 /* A TensorProto: type, shape and contents of *t, whose name is set if the message has one. false: a fault, or noted as not
  * supported. */
 bool onnx_read_tensor(onnx_reader *r, const wire_path *path, wire_message m, ir_tensor *t);
+
+/* ---- external.c ---- */
+typedef struct onnx_external {
+    const char *location; /* NULL: none */
+    uint64_t offset, length;
+    bool has_length;
+} onnx_external;
+/* One entry of a TensorProto's external_data. */
+void onnx_read_external(onnx_reader *r, const wire_path *path, wire_message m, onnx_external *out);
+/* The contents of *t, whose type and shape are set. false: a fault, or noted as not supported. */
+bool onnx_take_external(onnx_reader *r, const wire_path *path, uint64_t byte, const onnx_external *e, ir_tensor *t);
+
+/* ---- sparse.c ---- */
+/* A SparseTensorProto, as onnx_read_tensor. */
+bool onnx_read_sparse(onnx_reader *r, const wire_path *path, wire_message m, ir_tensor *t);
 
 /* ---- values.c ---- */
 /* A ValueInfoProto: name, type and shape; extents that have no number are -1, and their names (NULL: none) in dims. false: a

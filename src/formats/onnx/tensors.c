@@ -15,6 +15,7 @@ typedef struct stored {
     const char *name;
     uint64_t byte;
     bool has_raw, external, segmented;
+    onnx_external elsewhere;
     base_bytes raw;
     BASE_VEC(wire_pb_field) lists; /* of the typed fields, all of one number */
 } stored;
@@ -52,6 +53,9 @@ static void read_field(onnx_reader *r, const wire_path *path, const wire_pb_fiel
         break;
     case ONNX_TENSOR_DATA_LOCATION:
         s->external = wire_pb_int(&r->pb, path, f) == 1;
+        break;
+    case ONNX_TENSOR_EXTERNAL_DATA:
+        onnx_read_external(r, path, wire_pb_message(&r->pb, path, f), &s->elsewhere);
         break;
     case ONNX_TENSOR_FLOAT_DATA:
     case ONNX_TENSOR_INT32_DATA:
@@ -173,23 +177,22 @@ bool onnx_read_tensor(onnx_reader *r, const wire_path *path, wire_message m, ir_
         return false;
     }
     const char *type = onnx_type_name(s.type);
+    *t = (ir_tensor){.name = s.name ? s.name : "", .type = onnx_type_base(s.type)};
+    t->state = IR_NONE;
+    t->source = IR_NONE;
     if (s.dims > IR_MAX_RANK) {
         wire_pb_error(&r->pb, path, s.byte, "it has %zu dims: a tensor may have %u", s.dims, IR_MAX_RANK);
     } else if (!type) {
         wire_pb_error(&r->pb, path, s.byte, "data_type %lld is no type", (long long)s.type);
     } else if (s.segmented) {
         formats_note(r->notes, path, s.byte, "a tensor in segments", "save the model anew");
-    } else if (s.external) {
-        formats_note(r->notes, path, s.byte, "external data", "save the model as one file");
     } else if (onnx_type_base(s.type) == BASE_NONE) {
         formats_note(r->notes, path, s.byte, base_printf(r->arena, "a constant of type %s", type),
                      "convert the model without it");
     } else {
         s.shape.rank = (uint32_t)s.dims;
-        *t = (ir_tensor){.name = s.name ? s.name : "", .type = onnx_type_base(s.type), .shape = s.shape};
-        t->state = IR_NONE;
-        t->source = IR_NONE;
-        return read_contents(r, path, &s, t);
+        t->shape = s.shape;
+        return s.external ? onnx_take_external(r, path, s.byte, &s.elsewhere, t) : read_contents(r, path, &s, t);
     }
     return false;
 }

@@ -161,9 +161,13 @@ static void refuse_open(onnx_reader *r, const wire_path *path, size_t input) {
         } else {
             base_put(&shape, "%s%s", k ? "x" : "", name ? shown(r, r->dims.at[name - 1]) : "?");
         }
-        if (t->shape.dim[k] < 0 && name) {
+        bool again = false;
+        for (uint32_t i = 0; name && i < k; i++) {
+            again = again || r->open.at[index][i] == name;
+        }
+        if (t->shape.dim[k] < 0 && name && !again) {
             base_put(&flags, " --dim %s=N", shown(r, r->dims.at[name - 1]));
-        } else if (t->shape.dim[k] < 0) {
+        } else if (t->shape.dim[k] < 0 && !name) {
             base_put(&flags, " --dim %s.%lu=N", shown(r, t->name), (unsigned long)k);
         }
     }

@@ -325,6 +325,19 @@ static void deliver(lang_eval_run *r, size_t k) {
     }
 }
 
+/* Inputs whose extents are counts, which are inputs too. */
+static base_status input_extents(lang_eval_run *r) {
+    const base_place nowhere = {0};
+    lang_eval_machine m = lang_eval_machine_of(r);
+    base_status status = BASE_OK;
+    for (uint32_t t = 0; status == BASE_OK && t < r->code->program->tensors.n; t++) {
+        if (r->code->dynamic[t] && r->code->program->tensors.at[t].kind == LANG_INPUT) {
+            status = lang_eval_dynamic_extents(r->code, &m, r->scratch, t, &nowhere, r->dims[t]);
+        }
+    }
+    return status;
+}
+
 base_status lang_run(const lang_code *code, base_arena *scratch, const void *const *inputs, lang_result *results,
                      base_diags *d) {
     const lang_program *p = code->program;
@@ -333,6 +346,10 @@ base_status lang_run(const lang_code *code, base_arena *scratch, const void *con
     memcpy(r.dims, code->dims, p->tensors.n * sizeof *r.dims);
     r.store = BASE_NEWS(scratch, lang_eval_store, p->tensors.n + 1);
     lang_eval_bind_inputs(code, scratch, inputs, r.store);
+    base_status extents = input_extents(&r);
+    if (extents != BASE_OK) {
+        return extents;
+    }
     for (size_t k = 0; k < p->stages.n;) {
         size_t last = k + 1;
         int32_t rec = p->stages.at[k].rec;

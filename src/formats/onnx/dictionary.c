@@ -37,6 +37,7 @@
 #define AXIS_MORE(name, attr, otherwise, extra) STEP(axis, name, attr, NULL, 0, otherwise, extra)
 #define CHANNEL_AXIS(name, attr, otherwise) STEP(channel_axis, name, attr, NULL, 0, otherwise, 0)
 #define REST(name, attr, otherwise) STEP(rest, name, attr, NULL, 0, otherwise, 0)
+#define AXIS_NEEDED(name, attr) STEP(axis, name, attr, "needed", 0, 0, 0)
 #define AXIS_IN(name, input) STEP(axis_in, name, NULL, NULL, 0, input, 0)
 #define LIST_IN(name, input) STEP(list_in, name, NULL, NULL, 0, input, 0)
 #define AXES(name, attr) STEP(axes, name, attr, NULL, 0, 0, 0)
@@ -64,6 +65,45 @@
 #define FUSED(name, params) STEP(fused, name, params, NULL, 0, 0, 0)
 #define AT_LEAST(attr, least, remedy) STEP(at_least, NULL, attr, remedy, 0, least, 0)
 #define OUTPUTS(most, remedy) STEP(outputs, NULL, NULL, remedy, 0, most, 0)
+#define GIVEN_TEXT(name, value) STEP(given, name, NULL, value, 0, 0, 0)
+#define NUMBER_IN(name, input) STEP(number_in, name, NULL, NULL, 0, input, 0)
+#define REFUSED(what, remedy) STEP(refused, remedy, NULL, what, 0, 0, 0)
+#define RANDOM                                                                                                         \
+    REFUSED("whose outputs are random",                                                                                \
+            "make the random numbers an input of the model: what is emitted gives the same "                           \
+            "outputs for the same inputs")
+#define PERM(name, attr) STEP(perm, name, attr, NULL, 0, 0, 0)
+#define RESHAPE(name, attr) STEP(reshape, name, attr, NULL, 0, 0, 0)
+#define RESHAPE_IN(name, input, zero) STEP(reshape, name, NULL, NULL, 0, input, zero)
+#define FLATTEN(name, attr, otherwise) STEP(flatten, name, attr, NULL, 0, otherwise, 0)
+#define SQUEEZE(name, attr) STEP(squeeze, name, attr, NULL, 0, 0, 0)
+#define SQUEEZE_IN(name, input) STEP(squeeze, name, NULL, NULL, 0, input, 0)
+#define UNSQUEEZE(name, attr) STEP(unsqueeze, name, attr, NULL, 0, 0, 0)
+#define UNSQUEEZE_IN(name, input) STEP(unsqueeze, name, NULL, NULL, 0, input, 0)
+#define EXPAND_IN(name, input) STEP(expand, name, NULL, NULL, 0, input, 0)
+#define FILL(attr) STEP(fill, NULL, attr, NULL, 0, 0, 0)
+#define SLICE STEP(slice, NULL, NULL, NULL, 0, 0, 0)
+#define SLICE_IN STEP(slice_in, NULL, NULL, NULL, 0, 0, 0)
+#define PAD(attr) STEP(pad, "pads", attr, NULL, 0, 0, 0)
+#define PAD_IN STEP(pad, "pads", NULL, NULL, 0, 1, 1)
+#define CENTER_IN(input) STEP(center, "shape", NULL, NULL, 0, input, 0)
+#define INDEXES_OUT(output) STEP(indexes_out, NULL, NULL, NULL, 0, output, 0)
+#define SPLIT(name, attr) STEP(split, name, attr, NULL, 0, 1, 0)
+#define SPLIT_IN(name, input, counted) STEP(split, name, NULL, NULL, 0, input, counted)
+#define TILE_AXIS(name) STEP(tile_axis, name, NULL, NULL, 0, 0, 0)
+#define RANGE(name) STEP(range, name, NULL, NULL, 0, 0, 0)
+#define BEHIND(name, attr, otherwise) STEP(behind, name, attr, NULL, 0, otherwise, 0)
+#define AXIS_IF(name, attr) STEP(axis_if, name, attr, NULL, 0, 0, 0)
+#define MOST_IN(name, input) STEP(most_in, name, NULL, NULL, 0, input, 0)
+#define GRID_MODE(name, attr) STEP(grid_mode, name, attr, NULL, 0, 0, 0)
+#define RESIZE STEP(resize, NULL, NULL, NULL, 0, 1, 0)
+#define RESIZE_AXES STEP(resize, NULL, NULL, NULL, 0, 1, 1)
+#define RESIZE_SCALED STEP(upsample, NULL, NULL, NULL, 0, 1, 0)
+#define RESIZE_SCALES(attr) STEP(upsample, NULL, attr, NULL, 0, 0, 0)
+#define ROI_ALIGN                                                                                                      \
+    TEXT("mode", "mode", "avg"), INT("output_height", "output_height", 1), INT("output_width", "output_width", 1),     \
+        INT("sampling_ratio", "sampling_ratio", 0), FLOAT("spatial_scale", "spatial_scale", 1)
+#define INTS_LIKE(name, attr, like, times, otherwise) STEP(ints_like, name, attr, like, 0, otherwise, times)
 
 static const onnx_word words[] = {
 #define OP(domain, op, since, word, needed, most, gives, most_given, ...)                                              \

@@ -51,6 +51,7 @@ struct onnx_op {
     int64_t opset;                    /* of its domain */
     onnx_attrs attrs;
     size_t input_count, output_count; /* without absent ones at the end */
+    size_t listed_outputs;            /* with them */
     const char **input_names, **output_names;
     uint32_t *inputs, *outputs; /* tensors; IR_NONE: absent */
     /* Of each input whether it has become an attribute; and the inputs that steps have made, behind the others. */

@@ -253,6 +253,7 @@ void onnx_read_node(onnx_reader *r, const wire_path *outer, const wire_pb_field 
     op.output_names = n.outputs.at;
     op.input_count = without_absent(n.inputs.at, n.inputs.n);
     op.output_count = without_absent(n.outputs.at, n.outputs.n);
+    op.listed_outputs = n.outputs.n;
     op.opset = onnx_version_of(scope->imports, op.domain);
     path.note = title(r, n.name, n.type);
     for (size_t i = 0; i < n.attributes.n && !wire_pb_failed(&r->pb); i++) {

@@ -25,6 +25,13 @@ extern const onnx_step_kind onnx_step_order, onnx_step_absent, onnx_step_int_in,
 /* steps_nets.c */
 extern const onnx_step_kind onnx_step_window, onnx_step_transposed, onnx_step_unpool, onnx_step_axes_from,
     onnx_step_given, onnx_step_mean_axes, onnx_step_outputs, onnx_step_float_optional;
+/* steps_moves.c */
+extern const onnx_step_kind onnx_step_indexes_out, onnx_step_number_in, onnx_step_refused, onnx_step_perm,
+    onnx_step_reshape, onnx_step_flatten, onnx_step_squeeze, onnx_step_unsqueeze, onnx_step_expand, onnx_step_fill,
+    onnx_step_slice, onnx_step_slice_in, onnx_step_pad, onnx_step_center, onnx_step_split, onnx_step_tile_axis,
+    onnx_step_range, onnx_step_behind, onnx_step_axis_if, onnx_step_ints_like, onnx_step_most_in;
+/* steps_resize.c */
+extern const onnx_step_kind onnx_step_resize, onnx_step_upsample, onnx_step_grid_mode;
 
 /* ---- reading ---- */
 /* The attribute of that name, marked as used; NULL: it is absent, or a fault: it is of another type. */

@@ -133,7 +133,11 @@ static void make_scalar(onnx_op *op, const onnx_step *s) {
 const onnx_step_kind onnx_step_scalar = {"SCALAR", make_scalar, NULL};
 
 static void make_axis(onnx_op *op, const onnx_step *s) {
-    const int64_t axis = onnx_op_int(op, s->attr, s->a);
+    const onnx_attr *a = onnx_op_attr(op, s->attr, ONNX_INT);
+    const int64_t axis = a ? a->i : s->a;
+    if (!a && s->text && !onnx_op_failed(op)) {
+        onnx_op_error(op, "%s: it is absent, and the operator needs it", s->attr);
+    }
     const int64_t at =
         onnx_op_failed(op) ? -1 : onnx_op_axis(op, s->attr, axis, onnx_op_input(op, 0)->shape.rank + (uint32_t)s->b);
     if (at >= 0) {

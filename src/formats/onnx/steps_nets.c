@@ -320,9 +320,21 @@ static void put_axes_from(onnx_out *out, const onnx_step *s) {
 const onnx_step_kind onnx_step_axes_from = {"AXES_FROM", make_axes_from, put_axes_from};
 
 static void make_given(onnx_op *op, const onnx_step *s) {
-    ir_attr_int(op->r->m, op->node, s->name, s->a);
+    if (s->text) {
+        ir_attr_text(op->r->m, op->node, s->name, s->text);
+    } else {
+        ir_attr_int(op->r->m, op->node, s->name, s->a);
+    }
 }
+
 static void put_given(onnx_out *out, const onnx_step *s) {
+    if (s->text) {
+        const ir_attr *text = onnx_out_attr(out, s->name, IR_TEXT);
+        if (text && strcmp(text->v.text, s->text) != 0) {
+            onnx_out_cannot(out, "its attribute %s is not %s", s->name, s->text);
+        }
+        return;
+    }
     const ir_attr *a = onnx_out_attr(out, s->name, IR_INT);
     if (a && a->v.i != s->a) {
         onnx_out_cannot(out, "its attribute %s is not %d", s->name, s->a);

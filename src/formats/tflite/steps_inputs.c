@@ -187,6 +187,12 @@ static void make_pads_in(tflite_op *op, const tflite_step *step) {
 
 static void put_pads_in(tflite_out *out, const tflite_step *step) {
     const ir_attr *a = tflite_out_attr(out, step->name, IR_INTS);
+    for (size_t i = 0; a && i < a->n; i++) {
+        if (a->v.ints[i] < 0) {
+            tflite_out_cannot(out, "its attribute %s has a negative number, which TFLite has not", step->name);
+            return;
+        }
+    }
     if (a) {
         ir_shape shape = {.rank = 2, .dim = {(int64_t)(a->n / 2), 2}};
         tflite_out_constant(out, (size_t)step->a, step->name, &shape, a->v.ints);

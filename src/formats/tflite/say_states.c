@@ -153,6 +153,9 @@ void tflite_say_states(tflite_speaker *s) {
         base_place place = {.file = s->m->file};
         place.path =
             base_printf(s->arena, "state[%zu] \"%s\"", i, base_printable(s->arena, st->name, strlen(st->name), 60));
+        if (!u[i].nodes) {
+            continue; /* nothing would notice it */
+        }
         if (tflite_type_code(st->type) < 0) {
             s->status = base_error(s->d, &place, "TFLite has no tensors of type %s", base_type_name(st->type));
         } else if (u[i].how == HAS_NONE) {

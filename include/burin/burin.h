@@ -132,9 +132,12 @@ typedef struct burin_load_options {
      * contents, and burin_plan and burin_compile, are USAGE. */
     const burin_contents *contents;
     size_t content_count;
+    /* Rounds of one loop at most, for what grows in each round where a run decides how many there are; say the same in
+     * burin_compile_options. 0: not said, and such a loop is refused. */
+    unsigned max_trips;
 } burin_load_options;
 #define BURIN_LOAD_OPTIONS_INIT                                                                                        \
-    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0 }
+    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0, 0 }
 /* options may be NULL: as burin_load. */
 BURIN_API burin_status burin_load_with(burin_context *context, const char *path, const burin_load_options *options,
                                        burin_model **model);

@@ -63,6 +63,7 @@ static formats_options resolve(burin_context *c, const burin_load_options *given
     to.constant_count = o.constant_count;
     to.contents = copy_contents(c, &o);
     to.content_count = o.content_count;
+    to.max_trips = o.max_trips;
     return to;
 }
 

@@ -350,6 +350,7 @@ int cli_load_for(cli *c, const burin_contents *contents, size_t n, burin_model *
     o.dims = a->dim.at;
     o.dim_count = a->dim.n;
     o.batch = (uint32_t)a->batch;
+    o.max_trips = (unsigned)a->max_trips;
     o.ops = a->ops.at;
     o.op_count = a->ops.n;
     o.signature = a->signature;

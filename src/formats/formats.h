@@ -53,6 +53,7 @@ typedef struct formats_options {
      * the model's form depends on it. */
     const formats_contents *contents;
     size_t content_count;
+    uint64_t max_trips; /* rounds of a loop, for what it gives a slice of each round where a run decides how many; 0: not said */
     /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
      * no operator has ("custom Detect"); what else is not supported is still refused. */
     bool keep_unsupported;

@@ -46,14 +46,17 @@ struct onnx_op {
     onnx_scope *scope;
     const wire_path *path;
     uint64_t byte;
+    uint32_t id; /* its number in the graph; of what stands in another node's place, that node's */
     const onnx_word *word;
     const char *domain, *type, *name; /* name: "" if none */
+    const char *overload;
     int64_t opset;                    /* of its domain */
     onnx_attrs attrs;
     size_t input_count, output_count; /* without absent ones at the end */
     size_t listed_outputs;            /* with them */
     const char **input_names, **output_names;
-    uint32_t *inputs, *outputs; /* tensors; IR_NONE: absent */
+    onnx_value *values;         /* inputs */
+    uint32_t *inputs, *outputs; /* tensors; IR_NONE: absent, or no tensor */
     /* Of each input whether it has become an attribute; and the inputs that steps have made, behind the others. */
     bool *dropped;
     BASE_VEC(uint32_t) added;

@@ -160,26 +160,115 @@ static void read_outputs(onnx_reader *r, const wire_path *path, const parts *p, 
     }
 }
 
-void onnx_read_graph(onnx_reader *r, const wire_path *path, wire_message m, onnx_scope *scope) {
-    enum { MOST_DEPTH = 32 };
-    parts p = {0};
-    if (++r->depth > MOST_DEPTH) {
-        wire_pb_error(&r->pb, path, m.at, "graphs and functions are more than %d deep in each other", MOST_DEPTH);
+static void read_nodes(onnx_reader *r, const wire_path *path, const parts *p, onnx_scope *scope) {
+    for (size_t i = 0; i < p->nodes.n && !wire_pb_failed(&r->pb); i++) {
+        onnx_read_node(r, path, &p->nodes.at[i], i, scope);
     }
+}
+
+void onnx_read_graph(onnx_reader *r, const wire_path *path, wire_message m, onnx_scope *scope) {
+    parts p = {0};
     read_parts(r, path, m, &p);
     if (!wire_pb_failed(&r->pb)) {
         onnx_graph_of(r, scope)->name = p.name;
         read_constants(r, path, &p, scope);
         read_inputs(r, path, &p, scope);
     }
-    if (!wire_pb_failed(&r->pb) && !scope->outer && !formats_notes_count(r->notes)) {
+    if (!wire_pb_failed(&r->pb) && !formats_notes_count(r->notes)) {
         onnx_set_inputs(r, path);
     }
-    for (size_t i = 0; i < p.nodes.n && !wire_pb_failed(&r->pb); i++) {
-        onnx_read_node(r, path, &p.nodes.at[i], i, scope);
-    }
+    read_nodes(r, path, &p, scope);
     if (!wire_pb_failed(&r->pb)) {
         read_outputs(r, path, &p, scope);
     }
+}
+
+/* ---- graphs below others ---- */
+
+/* Of a ValueInfoProto the name; and the type of elements, where it states one of a tensor. */
+static const char *read_name(onnx_reader *r, const wire_path *path, wire_message m, int64_t *type) {
+    static const uint32_t way[] = {ONNX_VALUE_TYPE, ONNX_TYPE_TENSOR, ONNX_TENSOR_TYPE_ELEM};
+    const char *name = "";
+    *type = 0;
+    for (size_t depth = 0; depth < sizeof way / sizeof *way; depth++) {
+        wire_message below = {0};
+        wire_pb_field f;
+        while (wire_pb_next(&r->pb, path, &m, &f)) {
+            if (!depth && f.number == ONNX_VALUE_NAME) {
+                name = wire_pb_text(r->arena, &r->pb, path, &f);
+            } else if (f.number == way[depth] && depth == 2) {
+                *type = wire_pb_int(&r->pb, path, &f);
+            } else if (f.number == way[depth]) {
+                below = wire_pb_message(&r->pb, path, &f);
+            }
+        }
+        m = below;
+    }
+    return name;
+}
+
+static void check_type(onnx_reader *r, const wire_path *path, const onnx_scope *scope, uint64_t byte, int64_t type,
+                       const onnx_value *v) {
+    const base_type stated = onnx_type_base(type);
+    const base_type given = v->kind == ONNX_A_TENSOR && v->tensor != IR_NONE
+                                ? onnx_graph_of(r, scope)->tensors.at[v->tensor].type
+                                : BASE_NONE;
+    if (stated != BASE_NONE && given != BASE_NONE && stated != given) {
+        wire_pb_error(&r->pb, path, byte, "it is stated as %s, and what gives it gives %s", base_type_name(stated),
+                      base_type_name(given));
+    }
+}
+
+/* Inputs that have an initializer are constants. */
+static void bind_inputs(onnx_reader *r, const wire_path *path, uint64_t byte, const parts *p, onnx_scope *scope,
+                        const onnx_value *inputs, size_t count) {
+    size_t bound = 0;
+    for (size_t i = 0; i < p->inputs.n && !wire_pb_failed(&r->pb); i++) {
+        wire_path place = {.outer = path, .name = "input", .index = (int64_t)i};
+        int64_t type;
+        const char *name = read_name(r, &place, wire_pb_message(&r->pb, &place, &p->inputs.at[i]), &type);
+        place.note = name;
+        place.quoted = true;
+        if (wire_pb_failed(&r->pb) || base_map_get(scope->names, name, strlen(name))) {
+            continue;
+        }
+        if (bound < count) {
+            check_type(r, &place, scope, p->inputs.at[i].at, type, &inputs[bound]);
+            (void)onnx_define(r, scope, name, inputs[bound]);
+        }
+        bound++;
+    }
+    if (bound != count && !wire_pb_failed(&r->pb)) {
+        wire_pb_error(&r->pb, path, byte, "the graph takes %zu inputs, and is given %zu", bound, count);
+    }
+}
+
+bool onnx_read_body(onnx_reader *r, const wire_path *path, wire_message m, onnx_scope *scope, const onnx_value *inputs,
+                    size_t input_count, onnx_values *outputs) {
+    parts p = {0};
+    if (++r->depth > ONNX_MOST_DEPTH) {
+        wire_pb_error(&r->pb, path, m.at, "graphs and functions are more than %d deep in each other", ONNX_MOST_DEPTH);
+    }
+    read_parts(r, path, m, &p);
+    if (!wire_pb_failed(&r->pb)) {
+        read_constants(r, path, &p, scope);
+        bind_inputs(r, path, m.at, &p, scope, inputs, input_count);
+    }
+    read_nodes(r, path, &p, scope);
+    for (size_t i = 0; i < p.outputs.n && !wire_pb_failed(&r->pb); i++) {
+        wire_path place = {.outer = path, .name = "output", .index = (int64_t)i};
+        int64_t type;
+        const char *name = read_name(r, &place, wire_pb_message(&r->pb, &place, &p.outputs.at[i]), &type);
+        const onnx_value *value = wire_pb_failed(&r->pb) ? NULL : onnx_find(r, scope, name);
+        place.note = name;
+        place.quoted = true;
+        if (value) {
+            check_type(r, &place, scope, p.outputs.at[i].at, type, value);
+            *BASE_PUSH(r->arena, outputs) = *value;
+        } else if (!wire_pb_failed(&r->pb)) {
+            wire_pb_error(&r->pb, &place, p.outputs.at[i].at, "no node gives it");
+        }
+    }
     r->depth--;
+    return !wire_pb_failed(&r->pb);
 }

@@ -12,13 +12,30 @@ const onnx_special *onnx_special_of(const char *domain, const char *op, int64_t 
         {"", "Identity", 1, onnx_read_identity},
         {"", "Shape", 1, onnx_read_shape},
         {"", "Size", 1, onnx_read_size},
+        {"", "If", 1, onnx_read_if},
+        {"", "Loop", 1, onnx_read_loop},
+        {"", "Scan", 8, onnx_read_scan_8},
+        {"", "Scan", 9, onnx_read_scan},
+        {"", "SequenceConstruct", 11, onnx_read_sequence_construct},
+        {"", "SequenceEmpty", 11, onnx_read_sequence_empty},
+        {"", "SequenceInsert", 11, onnx_read_sequence_insert},
+        {"", "SequenceErase", 11, onnx_read_sequence_erase},
+        {"", "SequenceAt", 11, onnx_read_sequence_at},
+        {"", "SequenceLength", 11, onnx_read_sequence_length},
+        {"", "SequenceMap", 17, onnx_read_sequence_map},
+        {"", "ConcatFromSequence", 11, onnx_read_concat_from_sequence},
+        {"", "SplitToSequence", 11, onnx_read_split_to_sequence},
+        {"", "Optional", 15, onnx_read_optional},
+        {"", "OptionalGetElement", 15, onnx_read_optional_get},
+        {"", "OptionalHasElement", 15, onnx_read_optional_has},
     };
+    const onnx_special *best = NULL;
     for (size_t i = 0; i < sizeof specials / sizeof *specials; i++) {
         if (!strcmp(specials[i].domain, domain) && !strcmp(specials[i].op, op) && version >= specials[i].since) {
-            return &specials[i];
+            best = &specials[i];
         }
     }
-    return NULL;
+    return best;
 }
 
 static uint32_t add_constant(onnx_op *op, base_type type, const ir_shape *shape, const void *data) {
@@ -103,6 +120,10 @@ void onnx_read_constant(onnx_op *op) {
 /* ---- Shape, Size, Identity ---- */
 
 static bool is_known(onnx_op *op) {
+    if (!onnx_op_has_input(op, 0)) {
+        onnx_op_error(op, "input 0 is %s: expected a tensor", onnx_value_print(op->r, op->scope, &op->values[0]));
+        return false;
+    }
     if (ir_shape_computed(op->r->m, &onnx_op_input(op, 0)->shape)) {
         onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s of an extent that data decides", op->type),
                             "shapes have to be known when the model is compiled");
@@ -143,6 +164,6 @@ void onnx_read_size(onnx_op *op) {
 /* An input of the graph that is an output as well is copied: so the module has two buffers. */
 void onnx_read_identity(onnx_op *op) {
     if (is_one(op, 1)) {
-        onnx_give(op, 0, op->inputs[0]);
+        onnx_give_value(op, 0, &op->values[0]);
     }
 }

@@ -53,22 +53,32 @@ static size_t without_absent(const char *const *names, size_t n) {
     return n;
 }
 
+static bool is_unknown(const onnx_op *op, const onnx_value *v) {
+    bool unknown = v->kind == ONNX_A_TENSOR && v->tensor != IR_NONE &&
+                   onnx_graph_of(op->r, op->scope)->tensors.at[v->tensor].type == BASE_NONE;
+    for (size_t i = 0; i < v->n && !unknown; i++) {
+        unknown = is_unknown(op, &v->at[i]);
+    }
+    return unknown;
+}
+
 /* false: a fault; or an input that an operator gives that is not supported, which was noted. */
 static bool find_inputs(onnx_op *op) {
     onnx_reader *r = op->r;
+    op->values = BASE_NEWS(r->arena, onnx_value, op->input_count + 1);
     op->inputs = BASE_NEWS(r->arena, uint32_t, op->input_count + 1);
     op->dropped = BASE_NEWS(r->arena, bool, op->input_count + 1);
     for (size_t i = 0; i < op->input_count; i++) {
         const char *name = op->input_names[i];
         const onnx_value *value = *name ? onnx_find(r, op->scope, name) : NULL;
-        op->inputs[i] = value ? value->tensor : IR_NONE;
+        op->values[i] = value ? *value : (onnx_value){.tensor = IR_NONE};
+        op->inputs[i] = op->values[i].kind == ONNX_A_TENSOR ? op->values[i].tensor : IR_NONE;
         if (*name && !value) {
             onnx_op_error(op, "input %zu is \"%s\", which nothing before it gives", i,
                           base_printable(r->arena, name, strlen(name), 60));
             return false;
         }
-        if (value && value->tensor != IR_NONE &&
-            onnx_graph_of(r, op->scope)->tensors.at[value->tensor].type == BASE_NONE) {
+        if (is_unknown(op, &op->values[i])) {
             return false;
         }
     }
@@ -76,17 +86,26 @@ static bool find_inputs(onnx_op *op) {
 }
 
 void onnx_give(onnx_op *op, size_t output, uint32_t tensor) {
+    const onnx_value value = {.tensor = tensor};
+    onnx_give_value(op, output, &value);
+}
+
+void onnx_give_value(onnx_op *op, size_t output, const onnx_value *value) {
     const char *name = op->output_names[output];
-    if (*name && !onnx_define(op->r, op->scope, name, (onnx_value){.tensor = tensor})) {
+    if (*name && !onnx_define(op->r, op->scope, name, *value)) {
         onnx_op_error(op, "output %zu is \"%s\", and so is another value", output,
                       base_printable(op->r->arena, name, strlen(name), 60));
     }
 }
 
-/* Values that nothing is known of: what reads them cannot be read either, and says nothing of it. */
-static void give_unknown(onnx_op *op) {
+/* Values that nothing is known of: what reads them cannot be read either, and says nothing of it. partly: some outputs may
+ * have been given. */
+static void give_unknown(onnx_op *op, bool partly) {
     for (size_t i = 0; i < op->output_count; i++) {
-        onnx_give(op, i, onnx_new_tensor(op->r, op->scope, op->output_names[i]));
+        const char *name = op->output_names[i];
+        if (!partly || !base_map_get(op->scope->names, name, strlen(name))) {
+            onnx_give(op, i, onnx_new_tensor(op->r, op->scope, name));
+        }
     }
 }
 
@@ -103,8 +122,10 @@ static bool check_counts(onnx_op *op) {
         onnx_op_error(op, "%zu outputs: expected %u%s", op->output_count, w->gives,
                       w->most_given == w->gives ? "" : " or more");
     }
-    for (size_t i = 0; i < w->needed && !onnx_op_failed(op); i++) {
-        if (op->inputs[i] == IR_NONE) {
+    for (size_t i = 0; i < op->input_count && !onnx_op_failed(op); i++) {
+        if (op->values[i].kind != ONNX_A_TENSOR) {
+            onnx_op_error(op, "input %zu is %s: the operator needs a tensor", i, onnx_kind_name(&op->values[i]));
+        } else if (i < w->needed && op->inputs[i] == IR_NONE) {
             onnx_op_error(op, "input %zu is absent: the operator needs it", i);
         }
     }
@@ -137,7 +158,7 @@ static void check_attributes(onnx_op *op) {
     }
 }
 
-static void make_node(onnx_op *op, size_t index) {
+static void make_node(onnx_op *op) {
     onnx_reader *r = op->r;
     ir_graph *g = onnx_graph_of(r, op->scope);
     const size_t notes = formats_notes_count(r->notes);
@@ -150,7 +171,7 @@ static void make_node(onnx_op *op, size_t index) {
         return;
     }
     op->node = ir_node_add(r->m, g, op->word->word, op->inputs, op->input_count, op->outputs, op->output_count,
-                           (uint32_t)index);
+                           op->id);
     op->node->source_name = op->type;
     op->node->byte = op->byte;
     onnx_op before = *op;
@@ -187,7 +208,7 @@ static void note_unknown(onnx_op *op, bool newer) {
 }
 
 /* For a look at the model: the node as it stands, and its outputs as scalars. */
-static void keep(onnx_op *op, size_t index) {
+static void keep(onnx_op *op) {
     onnx_reader *r = op->r;
     ir_graph *g = onnx_graph_of(r, op->scope);
     op->outputs = BASE_NEWS(r->arena, uint32_t, op->output_count + 1);
@@ -197,39 +218,44 @@ static void keep(onnx_op *op, size_t index) {
         onnx_give(op, i, op->outputs[i]);
     }
     ir_node *node = ir_node_add(r->m, g, base_printf(r->arena, "onnx %s", op->type), op->inputs, op->input_count,
-                                op->outputs, op->output_count, (uint32_t)index);
+                                op->outputs, op->output_count, op->id);
     node->source_name = op->type;
     node->byte = op->byte;
 }
 
-static void read_operator(onnx_op *op, size_t index) {
+static void read_operator(onnx_op *op) {
     onnx_reader *r = op->r;
     const size_t notes = formats_notes_count(r->notes);
     bool newer = false;
-    const onnx_special *special = onnx_special_of(op->domain, op->type, op->opset);
-    op->word = special ? NULL : onnx_word_of(r, op->domain, op->type, op->opset, &newer);
+    onnx_function *function = onnx_function_of(r, op->domain, op->type, op->overload);
+    const onnx_special *special = function ? NULL : onnx_special_of(op->domain, op->type, op->opset);
+    op->word = special || function ? NULL : onnx_word_of(r, op->domain, op->type, op->opset, &newer);
     const bool settled = find_inputs(op);
     if (onnx_op_failed(op)) {
         return;
     }
-    if (!special && (!op->word || !op->word->word)) {
+    if (!special && !function && (!op->word || !op->word->word)) {
         if (r->options.keep_unsupported) {
-            keep(op, index);
+            keep(op);
             return;
         }
         note_unknown(op, newer);
-        give_unknown(op);
+        give_unknown(op, false);
     } else if (!settled) {
-        give_unknown(op);
-    } else if (special) {
-        special->read(op);
+        give_unknown(op, false);
+    } else if (special || function) {
+        if (function) {
+            onnx_call_function(op, function);
+        } else {
+            special->read(op);
+        }
         if (formats_notes_count(r->notes) == notes) {
             check_attributes(op);
         } else {
-            give_unknown(op);
+            give_unknown(op, true);
         }
     } else if (check_counts(op)) {
-        make_node(op, index);
+        make_node(op);
     }
 }
 
@@ -246,9 +272,11 @@ void onnx_read_node(onnx_reader *r, const wire_path *outer, const wire_pb_field 
     fields n = {.name = "", .type = "", .domain = "", .overload = ""};
     read_fields(r, &path, wire_pb_message(&r->pb, &path, field), &n);
     onnx_op op = {.r = r, .scope = scope, .path = &path, .byte = field->at};
+    op.id = scope->id == IR_NONE ? (uint32_t)index : scope->id;
     op.domain = n.domain;
     op.type = n.type;
     op.name = n.name;
+    op.overload = n.overload;
     op.input_names = n.inputs.at;
     op.output_names = n.outputs.at;
     op.input_count = without_absent(n.inputs.at, n.inputs.n);
@@ -272,6 +300,6 @@ void onnx_read_node(onnx_reader *r, const wire_path *outer, const wire_pb_field 
         onnx_op_error(&op, "domain \"%s\" is not among the imported operator sets",
                       base_printable(r->arena, domain, strlen(domain), 60));
     } else {
-        read_operator(&op, index);
+        read_operator(&op);
     }
 }

@@ -43,7 +43,7 @@ static void read_metadata(onnx_reader *r, const wire_path *path, wire_message m)
 static void read_fields(onnx_reader *r, wire_pb_field *graph) {
     wire_message m = wire_pb_root(&r->pb);
     wire_pb_field f;
-    size_t imports = 0, metadata = 0;
+    size_t imports = 0, metadata = 0, functions = 0;
     while (wire_pb_next(&r->pb, NULL, &m, &f)) {
         wire_path path = {.name = "opset_import", .index = (int64_t)imports};
         switch (f.number) {
@@ -54,7 +54,8 @@ static void read_fields(onnx_reader *r, wire_pb_field *graph) {
             *graph = f;
             break;
         case ONNX_MODEL_FUNCTIONS:
-            *BASE_PUSH(r->arena, &r->functions) = f;
+            path = (wire_path){.name = "functions", .index = (int64_t)functions++};
+            onnx_read_function(r, &path, wire_pb_message(&r->pb, &path, &f));
             break;
         case ONNX_MODEL_OPSET_IMPORT:
             imports++;
@@ -118,6 +119,7 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
     r.ops = r.options.ops ? r.options.ops : ops_registry_new(arena);
     r.m = ir_model_new(arena, "onnx", r.file);
     r.notes = formats_notes_new(arena, r.file);
+    r.functions = base_map_new(arena);
     *out = NULL;
     wire_pb_open(&r.pb, r.file, bytes, d);
     if (r.options.signature) {

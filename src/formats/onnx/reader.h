@@ -5,10 +5,17 @@
 #include "formats/formats.h"
 #include "formats/onnx/schema.h"
 
-/* What a name stands for. */
+typedef enum onnx_kind { ONNX_A_TENSOR, ONNX_A_SEQUENCE, ONNX_AN_OPTIONAL } onnx_kind;
+
+/* What a name stands for. Sequences and optional values are known by their parts: no tensor of the graph is one. */
 typedef struct onnx_value {
-    uint32_t tensor; /* of the graph that its scope reads into; IR_NONE: absent */
+    onnx_kind kind;
+    uint32_t tensor; /* of a tensor: in the graph that its scope reads into; IR_NONE: absent */
+    size_t n;        /* values of a sequence; of an optional value 1 or 0 */
+    const struct onnx_value *at;
 } onnx_value;
+
+typedef BASE_VEC(onnx_value) onnx_values;
 
 typedef struct onnx_attr {
     const char *name;
@@ -35,13 +42,32 @@ typedef struct onnx_import {
 
 typedef BASE_VEC(onnx_import) onnx_imports;
 
+/* A function of the model. */
+typedef struct onnx_function {
+    const char *domain, *name, *overload;
+    wire_path path;
+    wire_message message;
+    BASE_VEC(const char *) inputs, outputs, attributes; /* attributes: those without a default */
+    BASE_VEC(wire_pb_field) defaults, nodes;
+    onnx_imports imports;
+    bool open; /* its body is being read */
+} onnx_function;
+
+/* A tensor of a graph that stands for one of the graph around it: an argument. */
+typedef struct onnx_capture {
+    uint32_t outer, inner;
+} onnx_capture;
+
 /* The names that a graph or function gives; those of outer are visible too. */
 typedef struct onnx_scope {
     struct onnx_scope *outer; /* NULL: the model's graph, or a function */
-    uint32_t graph;           /* of the model: nodes and tensors go there */
+    uint32_t graph;           /* of the model: nodes and tensors go there; that of outer, or another, below it */
     base_map *names;          /* -> address of an onnx_value */
+    base_map *reached;        /* the same of names of outer that have been found, where the graph is another */
+    BASE_VEC(onnx_capture) captures;
     const onnx_imports *imports;
     const onnx_attrs *call; /* of a function: the attributes that its caller gives; NULL: it is none */
+    uint32_t id;            /* what the scope holds stands in the place of that node; IR_NONE */
 } onnx_scope;
 
 /* What a value holds in the run that the model is read for, or where that is to be found. */
@@ -65,7 +91,7 @@ typedef struct onnx_reader {
     bool usage;           /* what the caller says does not fit the model */
     int64_t ir_version;
     onnx_imports imports;
-    BASE_VEC(wire_pb_field) functions;
+    base_map *functions; /* by domain, name and overload -> address of an onnx_function */
     BASE_VEC(const char *) dims; /* names of open extents */
     /* of each tensor of graph 0: for each extent its name's number in dims + 1; 0: it is known. NULL: it has none */
     BASE_VEC(uint32_t *) open;
@@ -83,6 +109,8 @@ onnx_scope onnx_scope_new(onnx_reader *r, onnx_scope *outer, uint32_t graph);
 ir_graph *onnx_graph_of(const onnx_reader *r, const onnx_scope *scope);
 /* The value of that name, in the scope or around it, as a value of the scope's own graph; NULL: there is none. */
 const onnx_value *onnx_find(onnx_reader *r, onnx_scope *scope, const char *name);
+/* A value of the scope around, as one of the scope's own graph: constants are there once more, all else are arguments. */
+onnx_value onnx_reach(onnx_reader *r, onnx_scope *scope, const onnx_value *value);
 /* false: the scope has the name already. */
 bool onnx_define(onnx_reader *r, onnx_scope *scope, const char *name, onnx_value value);
 /* A tensor of the scope's graph that is not typed yet. */
@@ -132,8 +160,19 @@ void onnx_same_contents(onnx_reader *r, uint32_t graph, uint32_t tensor, uint32_
 void onnx_given_by(onnx_reader *r, uint32_t graph, uint32_t node);
 
 /* ---- graphs.c ---- */
-/* Reads a GraphProto into the scope's graph: its constants, inputs (unless they are given), nodes and outputs. */
+/* Reads the model's graph: its constants, inputs, nodes and outputs. */
 void onnx_read_graph(onnx_reader *r, const wire_path *path, wire_message m, onnx_scope *scope);
+/* Reads a graph below another: its constants and nodes, for these inputs. Gives its outputs' values; those that nothing is
+ * known of have a tensor without type. false: a fault. */
+bool onnx_read_body(onnx_reader *r, const wire_path *path, wire_message m, onnx_scope *scope, const onnx_value *inputs,
+                    size_t input_count, onnx_values *outputs);
+enum { ONNX_MOST_DEPTH = 32 }; /* graphs and functions in each other */
+
+/* ---- functions.c ---- */
+/* A FunctionProto of the model, without its body. */
+void onnx_read_function(onnx_reader *r, const wire_path *path, wire_message m);
+/* NULL: the model has none. */
+onnx_function *onnx_function_of(onnx_reader *r, const char *domain, const char *name, const char *overload);
 
 /* ---- attributes.c ---- */
 /* AttributeProtos of a node, those that a function refers to resolved by its call. */

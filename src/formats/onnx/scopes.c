@@ -10,34 +10,82 @@ onnx_scope onnx_scope_new(onnx_reader *r, onnx_scope *outer, uint32_t graph) {
     return (onnx_scope){.outer = outer,
                         .graph = graph,
                         .names = base_map_new(r->arena),
+                        .reached = base_map_new(r->arena),
                         .imports = outer ? outer->imports : &r->imports,
-                        .call = outer ? outer->call : NULL};
+                        .call = outer ? outer->call : NULL,
+                        .id = outer && outer->graph == graph ? outer->id : IR_NONE};
 }
 
 ir_graph *onnx_graph_of(const onnx_reader *r, const onnx_scope *scope) {
     return &r->m->graphs.at[scope->graph];
 }
 
-const onnx_value *onnx_find(onnx_reader *r, onnx_scope *scope, const char *name) {
-    (void)r;
-    for (const onnx_scope *s = scope; s; s = s->outer) {
-        const uint64_t *at = base_map_get(s->names, name, strlen(name));
-        if (at) {
-            return (const onnx_value *)(uintptr_t)*at;
-        }
-    }
-    return NULL;
+static const onnx_value *value_in(const base_map *names, const char *name) {
+    const uint64_t *at = base_map_get(names, name, strlen(name));
+    return at ? (const onnx_value *)(uintptr_t)*at : NULL;
 }
 
-bool onnx_define(onnx_reader *r, onnx_scope *scope, const char *name, onnx_value value) {
+static bool put(onnx_reader *r, base_map *names, const char *name, onnx_value value) {
     bool is_new;
-    uint64_t *at = base_map_put(scope->names, name, strlen(name), &is_new);
+    uint64_t *at = base_map_put(names, name, strlen(name), &is_new);
     if (is_new) {
         onnx_value *v = BASE_NEW(r->arena, onnx_value);
         *v = value;
         *at = (uint64_t)(uintptr_t)v;
     }
     return is_new;
+}
+
+static uint32_t capture(onnx_reader *r, onnx_scope *scope, uint32_t outer) {
+    const ir_tensor from = onnx_graph_of(r, scope->outer)->tensors.at[outer];
+    const uint32_t inner = ir_tensor_add(r->m, onnx_graph_of(r, scope), from.name, from.type, &from.shape);
+    ir_tensor *to = &onnx_graph_of(r, scope)->tensors.at[inner];
+    *to = from;
+    to->source = IR_NONE;
+    if (!from.data && from.type != BASE_NONE) {
+        *BASE_PUSH(r->arena, &scope->captures) = (onnx_capture){.outer = outer, .inner = inner};
+        onnx_same_contents(r, scope->graph, inner, scope->outer->graph, outer);
+    }
+    return inner;
+}
+
+onnx_value onnx_reach(onnx_reader *r, onnx_scope *scope, const onnx_value *value) {
+    onnx_value inner = *value;
+    if (!scope->outer || scope->graph == scope->outer->graph) {
+        return inner;
+    }
+    if (value->kind == ONNX_A_TENSOR) {
+        inner.tensor = value->tensor == IR_NONE ? IR_NONE : capture(r, scope, value->tensor);
+        return inner;
+    }
+    onnx_value *parts = BASE_NEWS(r->arena, onnx_value, value->n + 1);
+    for (size_t i = 0; i < value->n; i++) {
+        parts[i] = onnx_reach(r, scope, &value->at[i]);
+    }
+    inner.at = parts;
+    return inner;
+}
+
+const onnx_value *onnx_find(onnx_reader *r, onnx_scope *scope, const char *name) {
+    const onnx_value *own = value_in(scope->names, name);
+    if (own || !scope->outer) {
+        return own;
+    }
+    if (scope->graph == scope->outer->graph) {
+        return onnx_find(r, scope->outer, name);
+    }
+    if (!value_in(scope->reached, name)) {
+        const onnx_value *outer = onnx_find(r, scope->outer, name);
+        if (!outer) {
+            return NULL;
+        }
+        (void)put(r, scope->reached, name, onnx_reach(r, scope, outer));
+    }
+    return value_in(scope->reached, name);
+}
+
+bool onnx_define(onnx_reader *r, onnx_scope *scope, const char *name, onnx_value value) {
+    return put(r, scope->names, name, value);
 }
 
 uint32_t onnx_new_tensor(onnx_reader *r, const onnx_scope *scope, const char *name) {

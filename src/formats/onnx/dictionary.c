@@ -64,6 +64,8 @@
 #define TRIPLES(scales, zeros) STEP(triples, scales, zeros, NULL, 0, 0, 0)
 #define FUSED(name, params) STEP(fused, name, params, NULL, 0, 0, 0)
 #define AT_LEAST(attr, least, remedy) STEP(at_least, NULL, attr, remedy, 0, least, 0)
+#define DROPOUT(is_bool) STEP(dropout, NULL, NULL, NULL, 0, is_bool, 0)
+#define DROPOUT_TEST STEP(dropout, NULL, NULL, NULL, 0, 0, 1)
 #define OUTPUTS(most, remedy) STEP(outputs, NULL, NULL, remedy, 0, most, 0)
 #define GIVEN_TEXT(name, value) STEP(given, name, NULL, value, 0, 0, 0)
 #define NUMBER_IN(name, input) STEP(number_in, name, NULL, NULL, 0, input, 0)

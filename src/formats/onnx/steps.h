@@ -24,7 +24,7 @@ extern const onnx_step_kind onnx_step_order, onnx_step_absent, onnx_step_int_in,
     onnx_step_at_least;
 /* steps_nets.c */
 extern const onnx_step_kind onnx_step_window, onnx_step_transposed, onnx_step_unpool, onnx_step_axes_from,
-    onnx_step_given, onnx_step_mean_axes, onnx_step_outputs, onnx_step_float_optional;
+    onnx_step_given, onnx_step_mean_axes, onnx_step_outputs, onnx_step_float_optional, onnx_step_dropout;
 /* steps_moves.c */
 extern const onnx_step_kind onnx_step_indexes_out, onnx_step_number_in, onnx_step_refused, onnx_step_perm,
     onnx_step_reshape, onnx_step_flatten, onnx_step_squeeze, onnx_step_unsqueeze, onnx_step_expand, onnx_step_fill,

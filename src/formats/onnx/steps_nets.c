@@ -163,13 +163,13 @@ static void put_window(onnx_out *out, const onnx_step *s) {
 }
 const onnx_step_kind onnx_step_window = {"WINDOW", make_window, put_window};
 
-/* What the output would have without padding, less what it shall have, is the padding. */
-static void pad_to(window *w, const int64_t *wanted, const int64_t *more) {
+/* What the output would have without padding, less what it shall have, is the padding. Only an output_shape makes it larger. */
+static void pad_to(window *w, const int64_t *wanted, const int64_t *more, bool larger) {
     for (size_t i = 0; i < w->rank; i++) {
         const int64_t whole = w->strides[i] * (w->extents[i] - 1) + more[i] + (w->kernel[i] - 1) * w->dilations[i] + 1;
         const int64_t total = whole > wanted[i] ? whole - wanted[i] : 0;
         w->pads[i] = !strcmp(w->padding, "SAME_UPPER") ? total / 2 : total - total / 2;
-        w->pads[w->rank + i] = whole - wanted[i] - w->pads[i];
+        w->pads[w->rank + i] = (larger ? whole - wanted[i] : total) - w->pads[i];
     }
 }
 
@@ -197,7 +197,7 @@ static void make_transposed(onnx_op *op, const onnx_step *s) {
         return;
     }
     if (shape || is_same(w.padding)) {
-        pad_to(&w, wanted, more);
+        pad_to(&w, wanted, more, shape != NULL);
     } else if (!strcmp(w.padding, "VALID")) {
         memset(w.pads, 0, sizeof w.pads);
     }
@@ -390,3 +390,42 @@ static void put_float_optional(onnx_out *out, const onnx_step *s) {
     }
 }
 const onnx_step_kind onnx_step_float_optional = {"FLOAT_OPTIONAL", make_float_optional, put_float_optional};
+
+/* Is it known that nothing is left out: by training_mode, or by a ratio of 0? */
+static bool keeps_all(onnx_op *op) {
+    size_t n;
+    if (!onnx_op_has_input(op, 2)) {
+        return true;
+    }
+    const double *ratio = onnx_op_contents(op, 1) ? onnx_op_numbers(op, 1, &n) : NULL;
+    if (ratio && n == 1 && *ratio == 0) {
+        return true;
+    }
+    const double *training = onnx_op_numbers(op, 2, &n);
+    return !training || (n == 1 && *training == 0);
+}
+
+/* Dropout for inference: the input, and a mask of ones where it is wanted. a: the mask is of bool; b: is_test says what it is for. */
+static void make_dropout(onnx_op *op, const onnx_step *s) {
+    if (s->b ? !onnx_op_int(op, "is_test", 0) : !keeps_all(op)) {
+        onnx_op_unsupported(op, "operator Dropout in training, which is random", "export the model for inference");
+        return;
+    }
+    for (size_t i = 1; i < op->input_count; i++) {
+        op->dropped[i] = true;
+    }
+    if (op->output_count > 1) {
+        op->as = "dropout";
+        ir_attr_int(op->r->m, op->node, "typed", !s->a);
+    }
+}
+
+static void put_dropout(onnx_out *out, const onnx_step *s) {
+    if (s->b) {
+        onnx_out_int(out, "is_test", 1);
+    }
+    if (out->node->output_count > 1) {
+        onnx_out_cannot(out, "it has a mask");
+    }
+}
+const onnx_step_kind onnx_step_dropout = {"DROPOUT", make_dropout, put_dropout};

@@ -116,3 +116,9 @@ CASES = [
     Case('qlinear_matmul', 'each_column', 'QLinearMatMul', [q('i8', 2, 2, 4), w(values=.02), kq('i8'), kq('i8', 4, 3), w(3, values=[.03, .01, .02]),
          kq('i8', 3, low=0, high=0), w(values=.1), kq('i8')]),
 ]
+
+CASES += [
+    Case('dropout', 'mask', 'Dropout', [f(2, 3), w(values=.5), known('bool', (), values=False)], 2, 13),
+    Case('dropout', 'nothing_left_out', 'Dropout', [f(2, 3), w(values=0), known('bool', (), values=True)], 2, 13),
+    Case('conv_transpose', 'same_stride_above_kernel', 'ConvTranspose', [f(1, 1, 3, 3), w(1, 1, 1, 2)], strides=[2, 3], auto_pad='SAME_LOWER'),
+]

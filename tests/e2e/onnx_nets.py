@@ -1,0 +1,131 @@
+# ctest: name=e2e.onnx_nets, timeout=300
+"""How ONNX says windows, recurrent layers and com.microsoft's inputs, and what Burin's definitions get of it: padding by hand from the
+standard's formulas, functions by their names, inputs in another order. What does not fit is a fault, with its place; what Burin has not is
+refused by name."""
+import os
+import pathlib
+import re
+import tempfile
+
+import onnx_build as onnx
+from support import burin
+
+os.chdir(tempfile.mkdtemp())
+MS = ("com.microsoft", 1)
+
+
+def file(op, inputs, outputs=1, opset=21, domain="", **attributes):
+    """inputs: (type, extents), with values a constant; None: absent. outputs: how many, or their types."""
+    types = ["f32"] * outputs if isinstance(outputs, int) else outputs
+    names = ["" if x is None else f"in{k}" for k, x in enumerate(inputs)]
+    given = [(name, x) for name, x in zip(names, inputs) if x is not None]
+    pathlib.Path("m.onnx").write_bytes(onnx.model(onnx.graph(
+        [onnx.node(op, names, [f"out{k}" for k in range(len(types))], name="n", domain=domain, **{k.rstrip("_"): v for k, v in attributes.items()})],
+        [onnx.value(name, x[0], x[1]) for name, x in given if len(x) == 2], [onnx.value(f"out{k}", t) for k, t in enumerate(types)],
+        [onnx.tensor(name, *x) for name, x in given if len(x) == 3]), opset, [MS] if domain else []))
+
+
+def node(*args, **more):
+    """Word, inputs by name and attributes of the node as it is read, and the extents of its first output."""
+    file(*args, **more)
+    burin("compile", "m.onnx", "--target", "ir", "-o", "m.ir", "--force", "--quiet")
+    text = pathlib.Path("m.ir").read_text()
+    word, inputs, outputs, attributes = re.search(r"node (\w+) \(([^)]*)\) -> \((%\d+)[^)]*\) \{([^}]*)\}", text).groups()
+    tensors = {t[0]: t[1:] for t in re.findall(r'tensor (%\d+) \w+\[([\d,]*)\] "([^"]*)"', text)}
+    values = dict(re.findall(r'(\w+): \w+ (\[[^\]]*\]|"[^"]*"|[^,]+)', attributes))
+    return word, ["" if i == "_" else tensors[i][1] for i in inputs.split(", ")], values, tensors[outputs][0]
+
+
+def fault(*args, says, **more):
+    file(*args, **more)
+    done = burin("inspect", "m.onnx", status=1)
+    assert f'graph/node[0] "n" {args[0]}: ' in done.stderr and says in done.stderr, (args, done.stderr)
+
+
+def unfit(*args, says, **more):
+    """What the definition refuses."""
+    file(*args, **more)
+    done = burin("inspect", "m.onnx", status=1)
+    assert says in done.stderr and f"operator[0] {args[0]}" in done.stderr, (args, done.stderr)
+
+
+def unsupported(*args, says, **more):
+    file(*args, **more)
+    done = burin("plan", "m.onnx", status=1)
+    assert says in done.stderr and "is not supported" in done.stderr, (args, done.stderr)
+
+
+# ---- windows ----
+x, w = ("f32", [1, 2, 5, 6]), ("f32", [3, 2, 3, 2])
+word, _, a, shape = node("Conv", [x, w])
+assert (word, a["strides"], a["dilations"], a["pads"], a["group"], shape) == ("conv", "[1, 1]", "[1, 1]", "[0, 0, 0, 0]", "1", "1,3,3,5")
+# ceil(5 / 2) = 3 places need (3 - 1) * 2 + 3 = 7, 2 more; ceil(6 / 3) = 2 need 3 + 2 = 5: none
+_, _, a, shape = node("Conv", [x, w], auto_pad="SAME_UPPER", strides=[2, 3])
+assert (a["pads"], shape) == ("[1, 0, 1, 0]", "1,3,3,2"), (a, shape)
+# of one more row: above for LOWER, below for UPPER
+for padding, pads in (("SAME_LOWER", "[1, 1, 1, 0]"), ("SAME_UPPER", "[1, 0, 1, 1]"), ("VALID", "[0, 0, 0, 0]")):
+    assert node("Conv", [x, w], auto_pad=padding)[2]["pads"] == pads, padding
+assert node("Conv", [x, w], auto_pad="SAME_UPPER", dilations=[2, 1])[2]["pads"] == "[2, 0, 2, 1]"
+_, _, a, shape = node("MaxPool", [x], kernel_shape=[2, 3], strides=[2, 2], ceil_mode=1)
+assert (a["kernel_shape"], a["ceil_mode"], shape) == ("[2, 3]", "1", "1,2,3,3"), (a, shape)
+# 2 * (5 - 1) + 3 = 11 rows and 6 + 1 = 7 columns, of which 10 and 6 are wanted
+_, _, a, shape = node("ConvTranspose", [x, ("f32", [2, 1, 3, 2])], strides=[2, 1], output_shape=[10, 6])
+assert (a["pads"], shape) == ("[1, 1, 0, 0]", "1,1,10,6"), (a, shape)
+assert node("ConvTranspose", [x, ("f32", [2, 1, 3, 2])], strides=[2, 1], auto_pad="SAME_UPPER")[2]["pads"] == "[0, 0, 1, 1]"
+# more than there is: zeros behind
+assert node("ConvTranspose", [x, ("f32", [2, 1, 3, 2])], output_shape=[9, 7])[2]["pads"] == "[0, 0, -2, 0]"
+assert node("ConvTranspose", [x, ("f32", [2, 1, 3, 2])], strides=[2, 1], output_padding=[1, 0])[3] == "1,1,12,7"
+_, inputs, a, shape = node("MaxUnpool", [("f32", [1, 1, 2, 2]), ("i64", [1, 1, 2, 2]), ("i64", [4], [1, 1, 5, 4])], kernel_shape=[2, 2], strides=[2, 2])
+assert (len(inputs), a["shape"], a["extents"], shape) == (2, "[4, 4]", "[5, 4]", "1,1,5,4")
+assert node("GlobalAveragePool", [x])[::2] == ("mean", {"axes": "[2, 3]", "keepdims": "1"})
+
+fault("Conv", [x, w], strides=[1, 1, 1], says="strides: expected 2 values, got 3")
+fault("Conv", [x, w], strides=[0, 1], says="strides: 0: expected a number from 1 to 2^31-1")
+fault("Conv", [x, w], pads=[-1, 0, 0, 0], says="pads: -1: expected a number from 0")
+fault("Conv", [x, w], kernel_shape=[2, 2], says="kernel_shape: 2, and the weights have 3")
+fault("Conv", [x, w], auto_pad="SAME", says='auto_pad: "SAME": expected NOTSET, VALID, SAME_UPPER or SAME_LOWER')
+fault("Conv", [("f32", [2, 5]), w], says="an input of 2 extents and weights of 4")
+fault("MaxPool", [x], says="kernel_shape: it is absent, and the operator needs it")
+fault("MaxPool", [x], opset=8, kernel_shape=[1, 1], dilations=[1, 1], says="dilations: version 8 of ai.onnx has no such attribute")
+fault("ConvTranspose", [x, ("f32", [2, 1, 3, 2])], output_shape=[1, 2, 3], says="output_shape: expected 2 values, got 3")
+fault("MaxUnpool", [("f32", [1, 1, 2]), ("i64", [1, 1, 2]), ("i64", [2], [1, 1])], kernel_shape=[2], says="output_shape: expected 3 values, got 2")
+fault("GlobalMaxPool", [("f32", [3])], says="an input of 1 extents: expected at least 2")
+unfit("Conv", [x, ("f32", [3, 3, 3, 2])], says="the input's channels are not the filter's times the groups")
+one = ("f32", [2])
+unsupported("BatchNormalization", [x, one, one, one, one], outputs=3, opset=9, says="operator BatchNormalization with 3 outputs")
+unsupported("BatchNormalization", [x, one, one, one, one], opset=7, spatial=0, says="operator BatchNormalization with spatial 0")
+unsupported("Dropout", [one, ("f32", [], [0.5]), ("bool", [], [True])], says="operator Dropout in training")
+unsupported("Dropout", [one], opset=6, says="operator Dropout in training")
+assert node("Dropout", [one], opset=6, is_test=1)[0] == "reshape"
+assert node("Dropout", [one, ("f32", [], [0.5]), ("bool", [], [False])], outputs=["f32", "bool"])[:2] == ("dropout", ["in0"])
+
+# ---- recurrent layers ----
+s, W, R = ("f32", [4, 1, 2]), ("f32", [2, 12, 2]), ("f32", [2, 12, 3])
+word, inputs, a, shape = node("LSTM", [s, W, R, None, None, ("f32", [2, 1, 3])], hidden_size=3, direction="bidirectional",
+                              activations=["Sigmoid", "tanh", "ELU", "HardSigmoid", "Affine", "Relu"], activation_alpha=[0.5, 0.25], activation_beta=[0.75])
+assert (word, inputs, shape) == ("onnx_lstm", ["in0", "in1", "in2", "", "", "in5"], "4,2,1,3")
+assert a["functions"] == "[0, 1, 8, 7, 3, 2]" and a["direction"] == '"bidirectional"'
+# alphas and betas go to those that take them, in their order; what is left has the function's own
+assert [float(v) for v in a["alphas"][1:-1].split(",")] == [0, 0, 0.5, 0.25, 1, 0]
+assert [float(v) for v in a["betas"][1:-1].split(",")] == [0, 0, 0, 0.75, 0, 0]
+assert node("GRU", [s, ("f32", [1, 9, 2]), ("f32", [1, 9, 3])], linear_before_reset=1)[2]["functions"] == "[0, 1]"
+fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], activations=["Tan"], says='activations: "Tan" is no function')
+fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], activations=["Tanh", "Tanh"], says="activations: expected 1 values, got 2")
+fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], hidden_size=4, says="hidden_size: 4, and the weights have 3")
+fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], direction="backward", says='direction: "backward": expected forward, reverse or bidirectional')
+unfit("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], direction="bidirectional", says="direction and functions must be those of the weights' directions")
+
+# ---- com.microsoft ----
+_, inputs, _, _ = node("RotaryEmbedding", [("f32", [1, 2, 4]), ("i64", [1, 2]), ("f32", [5, 2]), ("f32", [5, 2])], domain="com.microsoft", num_heads=1)
+assert inputs == ["in0", "in2", "in3", "in1"], inputs
+row = ("f32", [4])
+_, inputs, a, _ = node("SkipSimplifiedLayerNormalization", [("f32", [1, 2, 4]), ("f32", [1, 2, 4]), row, row], domain="com.microsoft")
+assert (inputs, a["simplified"]) == (["in0", "in1", "in2", "", "in3"], "1")
+scale, zero, part = ("f32", [], [0.5]), ("u8", [], [3]), ("u8", [2, 2])
+word, inputs, a, _ = node("QLinearConcat", [("f32", [], [0.25]), zero, part, scale, zero, part, scale, ("u8", [], [5])], outputs=["u8"], domain="com.microsoft", axis=-1)
+assert (word, inputs, a["axis"], a["zeros"]) == ("qlinear_concat", ["in2", "in5"], "1", "[3, 5, 3]"), (inputs, a)
+assert [float(v) for v in a["scales"][1:-1].split(",")] == [0.5, 0.5, 0.25]
+assert node("FusedGemm", [("f32", [2, 3]), ("f32", [3, 2])], domain="com.microsoft", activation="HardSigmoid", activation_alpha=0.25)[2]["activation_params"].startswith("[0.25, ")
+fault("QLinearConcat", [scale, zero, part, scale, zero, part], domain="com.microsoft", axis=0, says="6 inputs: expected a scale and a zero point, then three")
+unsupported("QLinearSoftmax", [part, scale, zero, scale, zero], domain="com.microsoft", opset_=12, says="operator QLinearSoftmax with opset 12")
+unsupported("Sampling", [part], domain="com.microsoft", says="operator Sampling of com.microsoft")

@@ -690,6 +690,14 @@ static lang_val reduce_bound(lang_inst *in, const lang_expr *e, base_type stated
     return type == own || r.kind == LANG_V_BAD ? r : lang_v_convert(in, e->pos, LANG_CAST, own, r);
 }
 
+/* A variable that is always 0. */
+static bool bind_point(lang_inst *in, const lang_expr *e, lang_ref *vars, uint32_t *n) {
+    lang_ref extent;
+    int64_t bound;
+    return lang_i_extent(in, e->pos, lang_v_int(1), false, &extent, &bound) &&
+           bind_variable(in, e->pos, "point", extent, bound, &vars[(*n)++]);
+}
+
 static lang_val reduce(lang_inst *in, const lang_expr *e, base_type stated, int at) {
     lang_ref vars[LANG_MAX_VARS];
     uint32_t n = 0;
@@ -702,6 +710,8 @@ static lang_val reduce(lang_inst *in, const lang_expr *e, base_type stated, int 
         lang_i_bind(in, 0, false, &otherwise, 1);
     for (uint32_t k = 0; k < e->binder_count && ok; k++)
         ok = bind_reduced(in, &e->binders[k], at, vars, &n);
+    if (ok && n == 0) /* packs without entries: there is one point */
+        ok = bind_point(in, e, vars, &n);
     if (ok)
         r = reduce_bound(in, e, stated, vars, n, otherwise, at);
     in->env.n = env;

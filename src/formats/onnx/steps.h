@@ -16,11 +16,11 @@ extern const onnx_step_kind onnx_step_type, onnx_step_type_named, onnx_step_type
     onnx_step_type_is;
 /* steps_inputs.c */
 extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes, onnx_step_drop_in,
-    onnx_step_broadcast;
+    onnx_step_broadcast, onnx_step_int_in, onnx_step_float_in;
 /* steps_recurrent.c */
 extern const onnx_step_kind onnx_step_recurrent;
 /* steps_ms.c */
-extern const onnx_step_kind onnx_step_order, onnx_step_absent, onnx_step_int_in, onnx_step_triples, onnx_step_fused,
+extern const onnx_step_kind onnx_step_order, onnx_step_absent, onnx_step_triples, onnx_step_fused,
     onnx_step_at_least;
 /* steps_nets.c */
 extern const onnx_step_kind onnx_step_window, onnx_step_transposed, onnx_step_unpool, onnx_step_axes_from,

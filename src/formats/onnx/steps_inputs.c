@@ -19,10 +19,13 @@ const onnx_step_kind onnx_step_list_in = {"LIST_IN", make_list_in, put_list_in};
 
 static void make_axis_in(onnx_op *op, const onnx_step *s) {
     size_t n;
-    const int64_t *list = onnx_op_constant(op, (size_t)s->a, &n);
+    const int64_t otherwise = s->b, *list = onnx_op_constant(op, (size_t)s->a, &n);
     if (list && n != 1) {
         onnx_op_error(op, "input %d has %zu elements: expected one axis", s->a, n);
         return;
+    }
+    if (s->b && !onnx_op_has_input(op, (size_t)s->a)) {
+        list = &otherwise;
     }
     const int64_t axis = list ? onnx_op_axis(op, s->name, list[0], onnx_op_input(op, 0)->shape.rank) : -1;
     if (axis >= 0) {
@@ -86,6 +89,53 @@ static void put_drop_in(onnx_out *out, const onnx_step *s) {
     out->absent |= (uint64_t)1 << s->a;
 }
 const onnx_step_kind onnx_step_drop_in = {"DROP_IN", make_drop_in, put_drop_in};
+
+/* ---- numbers ---- */
+
+static bool is_one(onnx_op *op, size_t input, size_t n) {
+    if (n != 1) {
+        onnx_op_error(op, "input %zu has %zu elements: expected one", input, n);
+    }
+    return n == 1;
+}
+
+static void make_int_in(onnx_op *op, const onnx_step *s) {
+    size_t n;
+    const int64_t *list = onnx_op_constant(op, (size_t)s->a, &n);
+    if (list && is_one(op, (size_t)s->a, n)) {
+        ir_attr_int(op->r->m, op->node, s->name, list[0]);
+    }
+}
+
+static void put_int_in(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INT);
+    const ir_shape scalar = {0};
+    void *data = base_alloc(out->arena, 1, sizeof(int64_t));
+    if (a && (a->v.i || (size_t)s->a < out->word->needed)) {
+        base_store(BASE_I64, data, 0, (base_value){.i = a->v.i});
+        onnx_out_constant(out, (size_t)s->a, s->name, BASE_I64, &scalar, data);
+    }
+}
+const onnx_step_kind onnx_step_int_in = {"INT_IN", make_int_in, put_int_in};
+
+static void make_float_in(onnx_op *op, const onnx_step *s) {
+    size_t n;
+    const double *list = onnx_op_numbers(op, (size_t)s->a, &n);
+    if (list && is_one(op, (size_t)s->a, n)) {
+        ir_attr_float(op->r->m, op->node, s->name, list[0]);
+    }
+}
+
+static void put_float_in(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_FLOAT);
+    const ir_shape scalar = {0};
+    void *data = base_alloc(out->arena, 1, sizeof(double));
+    if (a) {
+        base_store(BASE_F32, data, 0, (base_value){.f = base_round_to(BASE_F32, a->v.f)});
+        onnx_out_constant(out, (size_t)s->a, s->name, BASE_F32, &scalar, data);
+    }
+}
+const onnx_step_kind onnx_step_float_in = {"FLOAT_IN", make_float_in, put_float_in};
 
 /* ---- extents that stand at an axis ---- */
 

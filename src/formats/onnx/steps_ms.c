@@ -33,17 +33,6 @@ static void make_absent(onnx_op *op, const onnx_step *s) {
 }
 const onnx_step_kind onnx_step_absent = {"ABSENT", make_absent, NULL};
 
-static void make_int_in(onnx_op *op, const onnx_step *s) {
-    size_t n;
-    const int64_t *list = onnx_op_constant(op, (size_t)s->a, &n);
-    if (list && n != 1) {
-        onnx_op_error(op, "input %d has %zu elements: expected one number", s->a, n);
-    } else if (list) {
-        ir_attr_int(op->r->m, op->node, s->name, list[0]);
-    }
-}
-const onnx_step_kind onnx_step_int_in = {"INT_IN", make_int_in, NULL};
-
 /* QLinearConcat: scale and zero point of the output, then tensors, each with its own. */
 static void make_triples(onnx_op *op, const onnx_step *s) {
     const size_t n = op->input_count / 3;

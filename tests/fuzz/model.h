@@ -1,0 +1,40 @@
+/* model.h - any bytes as a model file of a format: refused with a diagnostic, or read to a model that verifies and prints.
+ *
+ * Memory is limited in proportion to the input: running out of it is a finding too.
+ */
+#ifndef FUZZ_MODEL_H
+#define FUZZ_MODEL_H
+
+#include "formats/formats.h"
+
+#include <stdlib.h>
+
+static void fuzz_read_once(base_memory *memory, const char *format, const uint8_t *at, size_t size) {
+    base_arena *arena = base_arena_new(memory);
+    base_diags d = {.arena = arena};
+    formats_options options = {.format = format};
+    ir_model *m = NULL;
+    base_status status = formats_read(arena, "fuzz", (base_bytes){at, size}, &options, &m, &d);
+    if ((status == BASE_OK) != (m != NULL) || (status != BASE_OK) != (d.errors > 0))
+        abort();
+    if (m) {
+        base_text text = {.arena = arena};
+        ir_print(&text, m);
+        ir_model *again = NULL;
+        if (ir_parse(arena, "fuzz.ir", text.at, text.n, &again, &d) || ir_verify(again, &d))
+            abort();
+    }
+    base_arena_free(arena);
+}
+
+/* At most `anyway` bytes and `for_each` for each of the input's. */
+static void fuzz_read(const char *format, size_t anyway, size_t for_each, const uint8_t *at, size_t size) {
+    base_memory memory = {.limit = anyway + for_each * size};
+    base_guard guard;
+    if (BASE_GUARD(&memory, &guard))
+        abort();
+    fuzz_read_once(&memory, format, at, size);
+    base_unguard(&memory, &guard);
+}
+
+#endif

@@ -1,7 +1,7 @@
 /* steps_moves.c - steps of the operators that move elements: shapes, slices, pads, pieces (words.def says what each does).
  *
- * Takes a node whose inputs have types and shapes. Gives attributes that say extents and places as numbers from 0. Where an
- * extent that data decides would have to be such a number the node is noted as not supported.
+ * Takes a node whose inputs have types and shapes. Gives attributes that say extents and places as numbers from 0. One extent
+ * of a shape may follow from data: it is -1. Where another number would have to follow from one the node is not supported.
  */
 #include "formats/onnx/steps.h"
 
@@ -25,15 +25,19 @@ static bool need_list(onnx_op *op, const onnx_step *s, const int64_t **list, siz
     return *list != NULL;
 }
 
-/* Of input 0, whose extents all are numbers; NULL: noted. */
-static const ir_shape *known_shape(onnx_op *op) {
-    const ir_shape *shape = &onnx_op_input(op, 0)->shape;
-    if (!ir_shape_computed(op->r->m, shape)) {
-        return shape;
+/* Of input 0. */
+static const ir_shape *shape_of(onnx_op *op) {
+    return &onnx_op_input(op, 0)->shape;
+}
+
+/* An extent of input 0 that a number is made of, which data must not decide. */
+static bool is_number(onnx_op *op, int64_t axis) {
+    const bool open = ir_shape_computed(op->r->m, shape_of(op)) >> axis & 1;
+    if (open) {
+        onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s of an extent that data decides", op->type),
+                            "leave what is behind it to the application");
     }
-    onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s of an extent that data decides", op->type),
-                        "shapes have to be known when the model is compiled");
-    return NULL;
+    return !open;
 }
 
 static bool fits_rank(onnx_op *op, size_t rank) {
@@ -46,6 +50,16 @@ static bool fits_rank(onnx_op *op, size_t rank) {
 
 static void set_ints(onnx_op *op, const char *name, const int64_t *list, size_t n) {
     ir_attr_ints(op->r->m, op->node, name, list, n);
+}
+
+/* A shape; the first of its extents that data decides (bit i: extent i) becomes -1. */
+static void set_shape(onnx_op *op, const char *name, const int64_t *list, size_t n, uint32_t open) {
+    int64_t out[IR_MAX_RANK + 1];
+    for (size_t i = 0; i < n; i++) {
+        out[i] = open >> i & 1 ? -1 : list[i];
+        open = open >> i & 1 ? 0 : open;
+    }
+    set_ints(op, name, out, n);
 }
 
 /* ---- one attribute ---- */
@@ -135,8 +149,10 @@ static void make_reshape(onnx_op *op, const onnx_step *s) {
     if (!need_list(op, s, &list, &n) || !fits_rank(op, n)) {
         return;
     }
-    const ir_shape *in = known_shape(op);
-    for (size_t i = 0; i < n && in; i++) {
+    const ir_shape *in = shape_of(op);
+    const uint32_t computed = ir_shape_computed(op->r->m, in);
+    uint32_t left = 0;
+    for (size_t i = 0; i < n; i++) {
         if (list[i] < -1 || (list[i] == -1 && open != SIZE_MAX) || (list[i] == 0 && !zero && i >= in->rank)) {
             onnx_op_error(op, list[i] == -1 ? "shape: entry %zu is a second -1" : "shape: entry %zu is %lld", i,
                           (long long)list[i]);
@@ -144,21 +160,25 @@ static void make_reshape(onnx_op *op, const onnx_step *s) {
         }
         open = list[i] == -1 ? i : open;
         out[i] = list[i] == 0 && !zero ? in->dim[i] : list[i];
+        left |= list[i] == 0 && !zero ? computed & 1u << i : 0;
     }
-    if (in && open != SIZE_MAX) {
+    if (open != SIZE_MAX && computed) {
+        left = left ? left : 1u << open; /* with both, the other one is a number that would follow from data */
+        out[open] = left == 1u << open ? -1 : extent_left(op, in, out, n);
+    } else if (open != SIZE_MAX) {
         out[open] = extent_left(op, in, out, n);
     }
-    if (in && !onnx_op_failed(op)) {
-        set_ints(op, s->name, out, n);
+    if (!onnx_op_failed(op)) {
+        set_shape(op, s->name, out, n, left);
     }
 }
 const onnx_step_kind onnx_step_reshape = {"RESHAPE", make_reshape, NULL};
 
 static void make_flatten(onnx_op *op, const onnx_step *s) {
-    const ir_shape *in = known_shape(op);
+    const ir_shape *in = shape_of(op);
     const int64_t axis = onnx_op_int(op, s->attr, s->a);
-    const int64_t at = in && axis < 0 ? axis + (int64_t)in->rank : axis;
-    if (!in || onnx_op_failed(op)) {
+    const int64_t at = axis < 0 ? axis + (int64_t)in->rank : axis;
+    if (onnx_op_failed(op)) {
         return;
     }
     if (at < 0 || at > (int64_t)in->rank) {
@@ -168,12 +188,14 @@ static void make_flatten(onnx_op *op, const onnx_step *s) {
     }
     ir_shape halves[2] = {{0}, {0}};
     uint64_t n[2] = {0, 0};
+    uint32_t open = 0;
     for (uint32_t i = 0; i < in->rank; i++) {
-        ir_shape *half = &halves[(int64_t)i >= at];
-        half->dim[half->rank++] = in->dim[i];
+        const bool behind = (int64_t)i >= at;
+        halves[behind].dim[halves[behind].rank++] = in->dim[i];
+        open |= (ir_shape_computed(op->r->m, in) >> i & 1u) << behind;
     }
     if (ir_shape_elements(&halves[0], &n[0]) && ir_shape_elements(&halves[1], &n[1])) {
-        set_ints(op, s->name, (const int64_t[]){(int64_t)n[0], (int64_t)n[1]}, 2);
+        set_shape(op, s->name, (const int64_t[]){(int64_t)n[0], (int64_t)n[1]}, 2, open);
     } else {
         onnx_op_error(op, "the input has too many elements");
     }
@@ -184,8 +206,10 @@ static void make_squeeze(onnx_op *op, const onnx_step *s) {
     size_t n, rank = 0;
     const int64_t *given;
     int64_t axes[IR_MAX_RANK], out[IR_MAX_RANK];
-    const ir_shape *in = known_shape(op);
-    if (!in || !read_list(op, s, &given, &n)) {
+    const ir_shape *in = shape_of(op);
+    const uint32_t computed = ir_shape_computed(op->r->m, in);
+    uint32_t open = 0;
+    if (!read_list(op, s, &given, &n)) {
         return;
     }
     if (n > in->rank) {
@@ -199,15 +223,17 @@ static void make_squeeze(onnx_op *op, const onnx_step *s) {
     for (uint32_t i = 0, k = 0; i < in->rank; i++) {
         const bool named = k < n && axes[k] == (int64_t)i;
         k += named;
-        if (named && in->dim[i] != 1) {
+        const bool one = in->dim[i] == 1 && !(computed >> i & 1);
+        if (named && !one) {
             onnx_op_error(op, "axes: extent %lu is %lld: expected 1", (unsigned long)i, (long long)in->dim[i]);
             return;
         }
-        if (n ? !named : in->dim[i] != 1) {
+        if (n ? !named : !one) {
+            open |= (computed >> i & 1) << rank;
             out[rank++] = in->dim[i];
         }
     }
-    set_ints(op, s->name, out, rank);
+    set_shape(op, s->name, out, rank, open);
 }
 const onnx_step_kind onnx_step_squeeze = {"SQUEEZE", make_squeeze, NULL};
 
@@ -215,8 +241,9 @@ static void make_unsqueeze(onnx_op *op, const onnx_step *s) {
     size_t n;
     const int64_t *given;
     int64_t axes[IR_MAX_RANK], out[IR_MAX_RANK];
-    const ir_shape *in = known_shape(op);
-    if (!in || !need_list(op, s, &given, &n) || !fits_rank(op, in->rank + n)) {
+    const ir_shape *in = shape_of(op);
+    uint32_t open = 0;
+    if (!need_list(op, s, &given, &n) || !fits_rank(op, in->rank + n)) {
         return;
     }
     const uint32_t rank = in->rank + (uint32_t)n;
@@ -227,9 +254,10 @@ static void make_unsqueeze(onnx_op *op, const onnx_step *s) {
     for (uint32_t i = 0, k = 0; i < rank; i++) {
         const bool made = k < n && axes[k] == (int64_t)i;
         out[i] = made ? 1 : in->dim[i - k];
+        open |= made ? 0 : (ir_shape_computed(op->r->m, in) >> (i - k) & 1) << i;
         k += made;
     }
-    set_ints(op, s->name, out, rank);
+    set_shape(op, s->name, out, rank, open);
 }
 const onnx_step_kind onnx_step_unsqueeze = {"UNSQUEEZE", make_unsqueeze, NULL};
 
@@ -237,8 +265,8 @@ static void make_expand(onnx_op *op, const onnx_step *s) {
     size_t n;
     const int64_t *list;
     int64_t out[IR_MAX_RANK];
-    const ir_shape *in = known_shape(op);
-    if (!in || !need_list(op, s, &list, &n) || !fits_rank(op, n)) {
+    const ir_shape *in = shape_of(op);
+    if (!need_list(op, s, &list, &n) || !fits_rank(op, n)) {
         return;
     }
     const uint32_t rank = in->rank > n ? in->rank : (uint32_t)n;
@@ -301,10 +329,8 @@ static void slice_axis(int64_t extent, int64_t start, int64_t end, int64_t step,
 static void make_slices(onnx_op *op, const slices *l) {
     int64_t begin[IR_MAX_RANK], steps[IR_MAX_RANK], extents[IR_MAX_RANK];
     bool given[IR_MAX_RANK] = {false};
-    const ir_shape *in = known_shape(op);
-    if (!in) {
-        return;
-    }
+    const ir_shape *in = shape_of(op);
+    uint32_t open = ir_shape_computed(op->r->m, in);
     if (l->n != l->n_ends || (l->axes && l->n_axes != l->n) || (l->steps && l->n_steps != l->n) || l->n > in->rank) {
         onnx_op_error(op, "%zu starts, %zu ends, %zu axes, %zu steps of a tensor of %lu extents", l->n, l->n_ends,
                       l->axes ? l->n_axes : l->n, l->steps ? l->n_steps : l->n, (unsigned long)in->rank);
@@ -325,14 +351,18 @@ static void make_slices(onnx_op *op, const slices *l) {
         int64_t out[3];
         given[axis] = true;
         slice_axis(in->dim[axis], l->starts[i], l->ends[i], step, out);
+        const bool whole = l->starts[i] == 0 && step == 1 && l->ends[i] >= INT32_MAX;
+        if (!whole && !is_number(op, axis)) {
+            return;
+        }
         begin[axis] = out[0];
         steps[axis] = out[1];
         extents[axis] = out[2];
     }
     set_ints(op, "begin", begin, in->rank);
     set_ints(op, "strides", steps, in->rank);
-    set_ints(op, "extents", extents, in->rank);
-    set_ints(op, "shape", extents, in->rank);
+    set_shape(op, "extents", extents, in->rank, open);
+    set_shape(op, "shape", extents, in->rank, open);
 }
 
 static void make_slice(onnx_op *op, const onnx_step *s) {
@@ -420,9 +450,9 @@ const onnx_step_kind onnx_step_pad = {"PAD", make_pad, NULL};
 static void make_center(onnx_op *op, const onnx_step *s) {
     size_t n, n_axes;
     const int64_t *shape;
-    const ir_shape *in = known_shape(op);
+    const ir_shape *in = shape_of(op);
     const int64_t *axes = onnx_op_ints(op, "axes", &n_axes);
-    if (!in || !need_list(op, s, &shape, &n) || onnx_op_failed(op)) {
+    if (!need_list(op, s, &shape, &n) || onnx_op_failed(op)) {
         return;
     }
     if (n != (axes ? n_axes : in->rank) || n > in->rank) {
@@ -432,6 +462,9 @@ static void make_center(onnx_op *op, const onnx_step *s) {
     int64_t pads[2 * IR_MAX_RANK];
     for (size_t i = 0; i < n; i++) {
         const int64_t axis = onnx_op_axis(op, "axes", axes ? axes[i] : (int64_t)i, in->rank);
+        if (axis >= 0 && !is_number(op, axis)) {
+            return;
+        }
         if (axis < 0 || shape[i] < 0 || shape[i] > MOST_PAD) {
             onnx_op_error(op, "shape: %lld is no extent", (long long)shape[i]);
             return;
@@ -450,7 +483,7 @@ static void make_split(onnx_op *op, const onnx_step *s) {
     size_t n;
     const int64_t *given;
     const int64_t axis = onnx_op_axis(op, "axis", onnx_op_int(op, "axis", 0), onnx_op_input(op, 0)->shape.rank);
-    const ir_shape *in = axis < 0 ? NULL : known_shape(op);
+    const ir_shape *in = axis < 0 || !is_number(op, axis) ? NULL : shape_of(op);
     const int64_t count =
         s->b ? onnx_op_int(op, "num_outputs", (int64_t)op->listed_outputs) : (int64_t)op->listed_outputs;
     if (!in || !read_list(op, s, &given, &n) ||

@@ -109,7 +109,7 @@ def written(case):
         raise ValueError(f'{case.word}.{case.name} is read as {[n[0] for n in nodes]}')
     _, inputs, outputs, attrs = nodes[0]
     tensors = {number: (type, dims, name, data) for number, type, dims, name, data in
-               re.findall(r'  tensor (%\d+) (\w+)\[([\d,]*)\] "([^"]*)"(?: source \d+)?(?: = hex "([0-9a-f]*)")?', text)}
+               re.findall(r'  tensor (%\d+) (\w+)\[([^\]]*)\] "([^"]*)"(?: source \d+)?(?: = hex "([0-9a-f]*)")?', text)}
     lines = [f'case {case.name} from "{SOURCES[case.engine]}"']
     for name, kind, value in re.findall(r'(\w+): (\w+) (\[[^\]]*\]|"[^"]*"|[^,]+)', attrs or ''):
         value = value.replace(',', '')

@@ -153,7 +153,8 @@ typedef struct burin_tensor_info {
     uint32_t scale_count; /* 0: not quantised */
     float scale;          /* the first */
     int64_t zero_point;
-    /* bit k: data decides extent k of each run; dim[k], elements and bytes are its bound (of outputs only) */
+    /* bit k: extent k is another in each run, decided by data, or of an input by its caller; dim[k], elements and bytes are its
+     * bound */
     uint32_t open;
 } burin_tensor_info;
 BURIN_API size_t burin_input_count(const burin_model *model);

@@ -103,7 +103,12 @@ static bool fill_case(burin_context *c, const burin_model *m, ops_session *sessi
     for (size_t i = 0; i < g->outputs.n; i++) {
         outputs[i] = base_alloc(c->arena, (size_t)burin_output_info(m, i).bytes + 1, 1);
     }
+    ir_shape *input_shapes = BASE_NEWS(c->arena, ir_shape, g->inputs.n + 1);
     check_fill_inputs(m->ir, k, inputs);
+    check_fill_shapes(m->ir, k, input_shapes);
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        ops_session_set_input_shape(session, i, &input_shapes[i]);
+    }
     base_arena *scratch = base_arena_new(&c->memory);
     *status = ops_session_run(session, scratch, (const void *const *)inputs, outputs, &c->diags);
     base_arena_free(scratch);
@@ -120,6 +125,7 @@ static bool fill_case(burin_context *c, const burin_model *m, ops_session *sessi
     *to = (target_case){.inputs = (const void *const *)inputs,
                         .outputs = (const void *const *)outputs,
                         .bounds = bounds,
+                        .input_shapes = input_shapes,
                         .shapes = shapes};
     return true;
 }

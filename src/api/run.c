@@ -102,8 +102,52 @@ typedef struct run_call {
     bool raw;
     size_t runs;
     const burin_array *inputs;
+    ir_shape *shapes; /* of the inputs */
     burin_array *outputs;
 } run_call;
+
+/* An array of the input's bytes; of one with open extents any up to the bounds. */
+static bool fits(const burin_tensor_info *want, const burin_array *given) {
+    uint64_t n = 1, bytes = 0;
+    bool within = want->open != 0 && given->rank == want->rank;
+    for (uint32_t k = 0; within && k < want->rank; k++) {
+        within =
+            given->dim[k] >= 0 && (want->open >> k & 1 ? given->dim[k] <= want->dim[k] : given->dim[k] == want->dim[k]);
+        n *= within ? (uint64_t)given->dim[k] : 1;
+    }
+    return within ? base_type_bytes(base_type_named(want->type, strlen(want->type)), n, &bytes) && given->size == bytes
+                  : want->open == 0 && given->size == want->bytes;
+}
+
+/* What runs have of the inputs; an error where one symbol has two numbers in a run. */
+static base_status input_shapes(burin_context *c, const run_call *call, ir_shape *shapes) {
+    const ir_model *m = call->m->ir;
+    const ir_graph *g = &m->graphs.at[0];
+    int64_t *of = base_alloc(c->arena, m->symbols.n + 1, sizeof *of);
+    for (size_t k = 0; k < call->runs * g->inputs.n; k++) {
+        const size_t i = k % g->inputs.n;
+        const ir_shape *s = &g->tensors.at[g->inputs.at[i]].shape;
+        shapes[k] = ir_shape_of(s->rank, s->dim);
+        for (size_t n = 0; i == 0 && n < m->symbols.n; n++) {
+            of[n] = -1;
+        }
+        for (uint32_t d = 0; d < s->rank; d++) {
+            if (s->symbol[d] == 0) {
+                continue;
+            }
+            shapes[k].dim[d] = call->inputs[k].dim[d];
+            int64_t *have = &of[s->symbol[d] - 1];
+            if (*have >= 0 && *have != shapes[k].dim[d]) {
+                return base_error(&c->diags, NULL,
+                                  "input %zu: extent %u is %" PRId64 ", of another input %" PRId64
+                                  ": they are one symbol",
+                                  i, d, shapes[k].dim[d], *have);
+            }
+            *have = shapes[k].dim[d];
+        }
+    }
+    return BASE_OK;
+}
 
 static base_status check_inputs(burin_context *c, const run_call *call) {
     const size_t count = burin_input_count(call->m);
@@ -116,7 +160,7 @@ static base_status check_inputs(burin_context *c, const run_call *call) {
                               base_printable(c->arena, want.name, strlen(want.name), 60), want.type,
                               given->type == NULL ? "nothing" : given->type);
         }
-        if (given->size != want.bytes) {
+        if (!fits(&want, given)) {
             return base_error(&c->diags, NULL, "input %zu \"%s\" has %" PRIu64 " bytes, given were %zu", i,
                               base_printable(c->arena, want.name, strlen(want.name), 60), want.bytes, given->size);
         }
@@ -175,6 +219,9 @@ static base_status run_reference(burin_context *c, const run_call *call, const a
         make_outputs(c, call, outputs);
     }
     for (size_t r = 0; status == BASE_OK && r < call->runs; r++) {
+        for (size_t i = 0; i < g->inputs.n; i++) {
+            ops_session_set_input_shape(session, i, &call->shapes[r * g->inputs.n + i]);
+        }
         status = ops_session_run(session, scratch, inputs + r * g->inputs.n, outputs + r * g->outputs.n, &c->diags);
         for (size_t i = 0; status == BASE_OK && i < g->outputs.n; i++) {
             const ir_shape actual = ops_session_output_shape(session, i);
@@ -199,8 +246,8 @@ static base_status run_host(burin_context *c, const run_call *call, const api_re
     if (status == BASE_OK) {
         make_outputs(c, call, outputs);
         shapes = BASE_NEWS(scratch, ir_shape, call->runs * g->outputs.n + 1);
-        status =
-            check_run_emitted(scratch, plan, &o->compile, o->compiler, call->runs, inputs, outputs, shapes, &c->diags);
+        status = check_run_emitted(scratch, plan, &o->compile, o->compiler, call->runs, inputs, call->shapes, outputs,
+                                   shapes, &c->diags);
     }
     for (size_t i = 0; status == BASE_OK && i < call->runs * g->outputs.n; i++) {
         set_shape(&call->outputs[i], &g->tensors.at[g->outputs.at[i % g->outputs.n]], &shapes[i]);
@@ -221,6 +268,8 @@ static base_status run(burin_context *c, void *arguments) {
     if (status == BASE_OK) {
         status = check_inputs(c, call);
     }
+    call->shapes = BASE_NEWS(c->arena, ir_shape, call->runs * g->inputs.n + 1);
+    status = status == BASE_OK ? input_shapes(c, call, call->shapes) : status;
     if (status == BASE_OK && call->m->options.content_count > 0) {
         status = check_contents(c, call);
     }
@@ -251,7 +300,7 @@ burin_status burin_run(burin_context *c, const burin_model *m, const char *provi
 burin_status burin_run_many(burin_context *c, const burin_model *m, const char *provider,
                             const burin_compile_options *options, bool raw, size_t runs, const burin_array *inputs,
                             burin_array *outputs) {
-    run_call call = {m, provider, options, raw, runs, inputs, outputs};
+    run_call call = {m, provider, options, raw, runs, inputs, NULL, outputs};
     return api_guarded(c, run, &call);
 }
 

@@ -81,6 +81,23 @@ void check_fill_inputs(const ir_model *m, unsigned k, void *const *inputs) {
     }
 }
 
+void check_fill_shapes(const ir_model *m, unsigned k, ir_shape *shapes) {
+    const ir_graph *g = &m->graphs.at[0];
+    uint32_t state = 54321u + k;
+    int64_t *of = base_alloc(m->arena, m->symbols.n + 1, sizeof *of);
+    for (size_t i = 0; i < m->symbols.n; i++) {
+        const int64_t bound = m->symbols.at[i].bound;
+        of[i] = bound < 1 || k == 1 ? bound : k == 0 ? 1 : 1 + (int64_t)(next(&state) % (uint64_t)bound);
+    }
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        const ir_shape *s = &g->tensors.at[g->inputs.at[i]].shape;
+        shapes[i] = ir_shape_of(s->rank, s->dim);
+        for (uint32_t d = 0; d < s->rank; d++) {
+            shapes[i].dim[d] = s->symbol[d] != 0 ? of[s->symbol[d] - 1] : s->dim[d];
+        }
+    }
+}
+
 typedef struct checker {
     base_arena *arena;
     const ir_model *m; /* as read */
@@ -108,14 +125,21 @@ void **check_rooms(base_arena *scratch, const ir_graph *g, const uint32_t *list,
     return r;
 }
 
+static void set_shapes(const checker *c, ops_session *s, const ir_shape *shapes) {
+    for (size_t i = 0; i < c->m->graphs.at[0].inputs.n; i++) {
+        ops_session_set_input_shape(s, i, &shapes[i]);
+    }
+}
+
 /* The evaluator over all runs; *completed: how many came to their end, which are all but those with endless loops. */
 static base_status run_all(const checker *c, ops_session *s, base_arena *scratch, const void *const *inputs,
-                           void *const *outputs, size_t *completed) {
+                           const ir_shape *shapes, void *const *outputs, size_t *completed) {
     const ir_graph *g = &c->m->graphs.at[0];
     base_diags ignored = {.arena = scratch};
     *completed = 0;
     ops_session_reset(s);
     for (size_t r = 0; r < c->runs; r++, ++*completed) {
+        set_shapes(c, s, shapes + r * g->inputs.n);
         base_status status =
             ops_session_run(s, scratch, inputs + r * g->inputs.n, outputs + r * g->outputs.n, &ignored);
         if (status != BASE_OK && ops_session_endless(s)) {
@@ -124,6 +148,7 @@ static base_status run_all(const checker *c, ops_session *s, base_arena *scratch
         if (status != BASE_OK) { /* once more for its message */
             ops_session_reset(s);
             for (size_t i = 0; i <= r; i++) {
+                set_shapes(c, s, shapes + i * g->inputs.n);
                 status = ops_session_run(s, scratch, inputs + i * g->inputs.n, outputs + i * g->outputs.n, c->d);
             }
             return status;
@@ -174,7 +199,7 @@ static base_status compare_whole(checker *c, base_arena *scratch, const void *co
     const ir_graph *g = &c->m->graphs.at[0];
     void **want = check_rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
     size_t completed = 0;
-    base_status status = run_all(c, c->reference, scratch, inputs, want, &completed);
+    base_status status = run_all(c, c->reference, scratch, inputs, trace->shapes, want, &completed);
     if (status != BASE_OK) {
         return status;
     }
@@ -189,14 +214,14 @@ static base_status compare_whole(checker *c, base_arena *scratch, const void *co
 
 /* The passes promise the same integers, and reals but for the rounding of new constants (pass scale): shown on the
  * evaluator, where nothing is reordered. */
-static base_status compare_passes(checker *c, base_arena *scratch, const void *const *inputs) {
+static base_status compare_passes(checker *c, base_arena *scratch, const void *const *inputs, const ir_shape *shapes) {
     const ir_graph *g = &c->m->graphs.at[0];
     void **before = check_rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
     void **after = check_rooms(scratch, g, g->outputs.at, g->outputs.n, c->runs);
     size_t first = 0, second = 0;
-    base_status status = run_all(c, c->reference, scratch, inputs, before, &first);
+    base_status status = run_all(c, c->reference, scratch, inputs, shapes, before, &first);
     if (status == BASE_OK) {
-        status = run_all(c, c->passed, scratch, inputs, after, &second);
+        status = run_all(c, c->passed, scratch, inputs, shapes, after, &second);
     }
     return status != BASE_OK
                ? status
@@ -208,11 +233,14 @@ static base_status check_case(checker *c, unsigned k) {
     const ir_graph *g = &c->m->graphs.at[0];
     base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
     void **inputs = check_rooms(scratch, g, g->inputs.at, g->inputs.n, c->runs);
-    check_trace trace = {.runs = c->runs, .inputs = (const void *const *)inputs};
+    ir_shape *shapes = BASE_NEWS(scratch, ir_shape, c->runs * g->inputs.n + 1);
+    check_trace trace = {.runs = c->runs, .inputs = (const void *const *)inputs, .shapes = shapes};
     for (size_t r = 0; r < c->runs; r++) {
         check_fill_inputs(c->m, k + (unsigned)r * 7, inputs + r * g->inputs.n);
+        check_fill_shapes(c->m, k + (unsigned)r * 7, shapes + r * g->inputs.n);
     }
-    base_status status = check_run_module(scratch, &c->build, c->runs, trace.inputs, &trace.bytes, &trace.size, c->d);
+    base_status status =
+        check_run_module(scratch, &c->build, c->runs, trace.inputs, shapes, &trace.bytes, &trace.size, c->d);
     if (status == BASE_OK) {
         status = check_layers(scratch, c->ops, &c->goal, c->plan, &trace, &c->sampled, &c->total, c->d);
     }
@@ -222,7 +250,7 @@ static base_status check_case(checker *c, unsigned k) {
         return status;
     }
     if (status == BASE_OK && c->passed != NULL) {
-        status = compare_passes(c, scratch, trace.inputs);
+        status = compare_passes(c, scratch, trace.inputs, shapes);
     } else if (status == BASE_OK && c->reference != NULL) {
         status = compare_whole(c, scratch, trace.inputs, &trace);
     }

@@ -14,6 +14,9 @@
  * (floats: within [-1, 1], and larger by powers of two); the same on every machine. In a model with loops integers of 32
  * bits and more are from -4 to 15, since they may be numbers of rounds. */
 void check_fill_inputs(const ir_model *m, unsigned k, void *const *inputs);
+/* The shapes of these inputs, one for each: where the caller of a run says an extent, 1 in case 0, the bound in case 1, one
+ * between in the others. Elements are dense in them. */
+void check_fill_shapes(const ir_model *m, unsigned k, ir_shape *shapes);
 
 typedef struct check_result {
     bool checked;           /* false: no compiler; why says so */
@@ -32,9 +35,9 @@ base_status check_written(base_arena *arena, ops_registry *ops, const ir_model *
                           base_diags *d);
 
 /* Builds the module once and runs it on the given inputs, `runs` times, keeping its state in between: the host provider.
- * inputs and outputs: those of the first run in graph order, then those of the next. shapes: of each output as it was. */
+ * inputs and outputs: those of the first run in graph order, then those of the next. shapes_in: of each input, what the run has of it; shapes: of each output as it was. */
 base_status check_run_emitted(base_arena *arena, const plan_module *plan, const compile_options *o,
-                              const char *compiler, size_t runs, const void *const *inputs, void *const *outputs,
-                              ir_shape *shapes, base_diags *d);
+                              const char *compiler, size_t runs, const void *const *inputs, const ir_shape *shapes_in,
+                              void *const *outputs, ir_shape *shapes, base_diags *d);
 
 #endif

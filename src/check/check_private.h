@@ -42,7 +42,9 @@ base_status check_build_module(base_arena *arena, const plan_module *plan, const
 #define CHECK_TRIPS (UINT32_MAX - 2)
 #define CHECK_INDEX (UINT32_MAX - 3)
 base_status check_run_module(base_arena *arena, const check_build *b, size_t runs, const void *const *inputs,
-                             const uint8_t **bytes, size_t *size, base_diags *d);
+                             const ir_shape *shapes, const uint8_t **bytes, size_t *size, base_diags *d);
+/* The tensor that a count is of, as an input of the module. */
+size_t check_input_of(const plan_module *p, const plan_count *count);
 /* The plan tensors whose bytes kernel k reads (is_input) or writes, constants left out, in the order they are
  * traced. */
 size_t check_traced(const plan_module *p, const plan_kernel *k, bool is_input, uint32_t *out, size_t max);
@@ -52,6 +54,7 @@ typedef struct check_trace {
     const uint8_t *bytes; /* of check_run_module, with trace */
     size_t size, runs;
     const void *const *inputs; /* of each run */
+    const ir_shape *shapes;    /* likewise */
     /* set: how many runs came to their end; the outputs of each of them; why the next one did not: 0, CHECK_STOPPED,
      * CHECK_TRIPS or CHECK_INDEX */
     size_t completed;

@@ -98,6 +98,18 @@ static char *driver_text(base_arena *arena, const plan_module *p, bool trace) {
              "static int fail(%s_status status) {\n    fprintf(stderr, \"%%s\", %s_status_text(status));\n    return "
              "status == %s_ERROR_TRIPS ? %d : 12;\n}\n",
              x, x, x, ENDLESS);
+    for (size_t i = 0, first = p->counts.n; i < p->counts.n; i++) {
+        first = p->counts.at[i].set && i < first ? i : first;
+        if (i == first) {
+            base_put(
+                &t,
+                "static %s_status set_dim(size_t i) {\n    unsigned char b[4];\n    if (fread(b, 1, 4, stdin) != 4) {\n"
+                "        return %s_ERROR_DIM;\n    }\n    return %s_set_dim(&model, i, (int32_t)(b[0] | (unsigned)b[1] "
+                "<< 8 | "
+                "(unsigned)b[2] << 16 | (unsigned)b[3] << 24));\n}\n",
+                x, x, x);
+        }
+    }
     base_puts(
         &t,
         "int main(int argc, char **argv) {\n    unsigned char *arena = room.bytes;\n    long run, runs = argc > 1 ? "
@@ -109,6 +121,11 @@ static char *driver_text(base_arena *arena, const plan_module *p, bool trace) {
         "        return 10;\n    }\n    for (run = 0; run < runs; run++) {\n        int done = 0;\n        %s_status "
         "status;\n",
         x, x, x, x, x);
+    for (size_t i = 0; i < p->counts.n; i++) {
+        if (p->counts.at[i].set) {
+            base_put(&t, "        if (set_dim(%zu) != %s_OK) {\n            return 11;\n        }\n", i, x);
+        }
+    }
     for (size_t i = 0; i < p->inputs.n; i++) {
         uint64_t bytes = p->tensors.at[p->inputs.at[i]].bytes;
         base_put(&t,
@@ -202,12 +219,42 @@ base_status check_build_module(base_arena *arena, const plan_module *plan, const
     return BASE_OK;
 }
 
+size_t check_input_of(const plan_module *p, const plan_count *count) {
+    size_t i = 0;
+    while (i < p->inputs.n && p->inputs.at[i] != count->of) {
+        i++;
+    }
+    return i;
+}
+
+/* What is set, then the inputs, with zeros behind what there is. */
+static void put_run_inputs(base_text *in, const plan_module *p, const void *const *inputs, const ir_shape *shapes) {
+    for (size_t k = 0; k < p->counts.n; k++) {
+        const plan_count *count = &p->counts.at[k];
+        if (count->set) {
+            const uint64_t n = (uint64_t)shapes[check_input_of(p, count)].dim[count->axis];
+            for (unsigned shift = 0; shift < 32; shift += 8) {
+                base_putn(in, &(unsigned char){(unsigned char)(n >> shift)}, 1);
+            }
+        }
+    }
+    for (size_t i = 0; i < p->inputs.n; i++) {
+        const plan_tensor *t = &p->tensors.at[p->inputs.at[i]];
+        uint64_t n = 0, bytes = 0;
+        (void)(ir_shape_elements(&shapes[i], &n) && base_type_bytes(t->type, n, &bytes));
+        base_putn(in, inputs[i], (size_t)bytes);
+        for (; bytes < t->bytes; bytes++) {
+            base_putn(in, "", 1);
+        }
+    }
+}
+
 base_status check_run_module(base_arena *arena, const check_build *b, size_t runs, const void *const *inputs,
-                             const uint8_t **bytes, size_t *size, base_diags *d) {
+                             const ir_shape *shapes, const uint8_t **bytes, size_t *size, base_diags *d) {
     const plan_module *p = b->plan;
     base_text in = {.arena = arena};
-    for (size_t i = 0; i < runs * p->inputs.n; i++) {
-        base_putn(&in, inputs[i], (size_t)p->tensors.at[p->inputs.at[i % p->inputs.n]].bytes);
+    for (size_t i = 0; i < runs; i++) {
+        put_run_inputs(&in, p, inputs + i * p->inputs.n, shapes + i * p->inputs.n);
     }
     base_output_file file = {.name = "input.bin", .bytes = in.at, .size = in.n};
     base_status status = base_files_write(arena, b->folder, &file, 1, true, d);
@@ -249,7 +296,7 @@ static size_t take_run(const plan_module *p, const uint8_t *bytes, void *const *
     }
     for (size_t k = 0; k < p->counts.n; k++, at += 4) {
         for (size_t i = 0; i < p->outputs.n; i++) {
-            if (p->outputs.at[i] == p->counts.at[k].of) {
+            if (p->outputs.at[i] == p->counts.at[k].of && !p->counts.at[k].set) {
                 shapes[i].dim[p->counts.at[k].axis] = (int64_t)base_load(BASE_U32, bytes + at, 0).u;
             }
         }
@@ -258,8 +305,8 @@ static size_t take_run(const plan_module *p, const uint8_t *bytes, void *const *
 }
 
 base_status check_run_emitted(base_arena *arena, const plan_module *plan, const compile_options *o,
-                              const char *compiler, size_t runs, const void *const *inputs, void *const *outputs,
-                              ir_shape *shapes, base_diags *d) {
+                              const char *compiler, size_t runs, const void *const *inputs, const ir_shape *shapes_in,
+                              void *const *outputs, ir_shape *shapes, base_diags *d) {
     check_build build;
     const uint8_t *bytes = NULL;
     size_t size = 0, at = 0;
@@ -271,7 +318,7 @@ base_status check_run_emitted(base_arena *arena, const plan_module *plan, const 
     }
     base_status status = check_build_module(arena, plan, o, found, false, &build, d);
     if (status == BASE_OK) {
-        status = check_run_module(arena, &build, runs, inputs, &bytes, &size, d);
+        status = check_run_module(arena, &build, runs, inputs, shapes_in, &bytes, &size, d);
     }
     for (size_t run = 0; status == BASE_OK && run < runs; run++) {
         void *const *to = outputs + run * plan->outputs.n;

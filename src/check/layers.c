@@ -459,6 +459,18 @@ static base_status check_run(walker *w, check_trace *trace) {
     return status;
 }
 
+/* The input as the module got it: zeros behind what there is. */
+static const uint8_t *padded(walker *w, uint32_t t, const void *input, const ir_shape *shape) {
+    const plan_tensor *x = &w->p->tensors.at[t];
+    uint64_t n = 0, bytes = 0;
+    if (!ir_shape_elements(shape, &n) || !base_type_bytes(x->type, n, &bytes) || bytes >= x->bytes) {
+        return input;
+    }
+    uint8_t *copy = base_alloc(w->arena, (size_t)x->bytes + 1, 1);
+    memcpy(copy, input, (size_t)bytes);
+    return copy;
+}
+
 /* States hold their first contents. */
 static void begin(walker *w) {
     for (size_t i = 0; i < w->p->tensors.n; i++) {
@@ -480,7 +492,16 @@ base_status check_layers(base_arena *arena, ops_registry *ops, const ops_goal *g
     begin(&w);
     for (size_t r = 0; status == BASE_OK && r < trace->runs && trace->why == 0; r++) {
         for (size_t i = 0; i < p->inputs.n; i++) {
-            w.latest[p->inputs.at[i]] = trace->inputs[r * p->inputs.n + i];
+            w.latest[p->inputs.at[i]] =
+                padded(&w, p->inputs.at[i], trace->inputs[r * p->inputs.n + i], &trace->shapes[r * p->inputs.n + i]);
+        }
+        for (size_t i = 0; i < p->counts.n; i++) {
+            const plan_count *count = &p->counts.at[i];
+            if (count->set) {
+                int64_t *n = BASE_NEW(arena, int64_t);
+                *n = trace->shapes[r * p->inputs.n + check_input_of(p, count)].dim[count->axis];
+                w.latest[count->tensor] = (const uint8_t *)n;
+            }
         }
         status = check_run(&w, trace);
     }

@@ -136,6 +136,10 @@ int cli_read_runs(cli *c, const char *path, const burin_tensor_info *want, size_
     for (size_t r = 0; r < runs && status == 0; r++) {
         inputs[r * stride] = (burin_array){.type = want->type, .rank = want->rank, .size = (size_t)want->bytes};
         memcpy(inputs[r * stride].dim, want->dim, sizeof want->dim);
+        if (want->open != 0 && !sequence) {
+            inputs[r * stride] = array;
+            continue;
+        }
         inputs[r * stride].data = (const char *)array.data + (sequence ? r * (size_t)want->bytes : 0);
     }
     return status;

@@ -170,6 +170,8 @@ bool ir_shape_elements(const ir_shape *s, uint64_t *n);
 bool ir_tensor_bytes(const ir_tensor *t, uint64_t *bytes);
 /* Bit k: extent k is a symbol that a node computes; dim[k] is its bound. */
 uint32_t ir_shape_computed(const ir_model *m, const ir_shape *s);
+/* Bit k: extent k is what a run has of a symbol, computed or said by its caller; dim[k] is its bound. */
+uint32_t ir_shape_open(const ir_shape *s);
 /* "1x49x10x1", "scalar" for rank 0, of a symbol its bound: "<=16x3" */
 char *ir_shape_print(base_arena *arena, const ir_shape *s);
 

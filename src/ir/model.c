@@ -195,6 +195,14 @@ bool ir_shape_elements(const ir_shape *s, uint64_t *n) {
     return true;
 }
 
+uint32_t ir_shape_open(const ir_shape *s) {
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < s->rank; i++) {
+        mask |= (uint32_t)(s->symbol[i] != 0) << i;
+    }
+    return mask;
+}
+
 uint32_t ir_shape_computed(const ir_model *m, const ir_shape *s) {
     uint32_t mask = 0;
     for (uint32_t i = 0; i < s->rank; i++) {

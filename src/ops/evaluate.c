@@ -51,7 +51,7 @@ bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_grap
     base_diags ignored = {.arena = scratch};
     lang_program *raw = NULL;
     for (size_t i = 0; i < n->input_count; i++) {
-        if (n->inputs[i] != IR_NONE && ir_shape_computed(m, &g->tensors.at[n->inputs[i]].shape)) {
+        if (n->inputs[i] != IR_NONE && ir_shape_open(&g->tensors.at[n->inputs[i]].shape)) {
             base_arena_free(scratch);
             return false;
         }

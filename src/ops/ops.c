@@ -177,22 +177,13 @@ static base_place place_of(base_arena *arena, const ir_model *m, const ir_graph 
     return place;
 }
 
-/* Of extents that data decides the bounds. */
-static ir_shape bounds(const ir_model *m, const ir_shape *s) {
-    ir_shape shape = *s;
-    for (uint32_t k = 0, computed = ir_shape_computed(m, s); k < s->rank; k++) {
-        shape.symbol[k] = computed >> k & 1 ? 0 : shape.symbol[k];
-    }
-    return shape;
-}
-
-static lang_argument argument(const ir_model *m, const ir_graph *g, uint32_t tensor, bool is_output) {
+static lang_argument argument(const ir_graph *g, uint32_t tensor, bool is_output) {
     lang_argument a = {0};
     if (tensor != IR_NONE) {
         const ir_tensor *t = &g->tensors.at[tensor];
         a = (lang_argument){.present = true,
                             .type = t->type,
-                            .shape = bounds(m, &t->shape),
+                            .shape = ir_shape_of(t->shape.rank, t->shape.dim), /* of open extents the bounds */
                             .quant = t->quant,
                             .shape_known = is_output};
         a.data = is_output ? NULL : t->data;
@@ -200,11 +191,11 @@ static lang_argument argument(const ir_model *m, const ir_graph *g, uint32_t ten
     return a;
 }
 
-static lang_argument *arguments(base_arena *arena, const ir_model *m, const ir_graph *g, const uint32_t *tensors,
-                                size_t n, size_t open, bool are_outputs) {
+static lang_argument *arguments(base_arena *arena, const ir_graph *g, const uint32_t *tensors, size_t n, size_t open,
+                                bool are_outputs) {
     lang_argument *list = BASE_NEWS(arena, lang_argument, n + open + 1);
     for (size_t i = 0; i < n; i++) {
-        list[i] = argument(m, g, tensors[i], are_outputs);
+        list[i] = argument(g, tensors[i], are_outputs);
     }
     for (size_t i = n; i < n + open; i++) {
         list[i] = (lang_argument){.present = true, .open = true};
@@ -271,8 +262,8 @@ static base_status instantiate(base_arena *arena, ops_registry *r, const ir_mode
                       .attrs = n->attrs,
                       .attr_count = n->attr_count,
                       .place = &place};
-    lang_argument *outputs = arguments(arena, m, g, n->outputs, n->output_count, 0, true),
-                  *inputs = arguments(arena, m, g, n->inputs, n->input_count, open, false);
+    lang_argument *outputs = arguments(arena, g, n->outputs, n->output_count, 0, true),
+                  *inputs = arguments(arena, g, n->inputs, n->input_count, open, false);
     for (size_t i = 0; i < n->output_count; i++) {
         outputs[i].shape_known = outputs_known;
     }
@@ -301,7 +292,7 @@ base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_nod
     for (size_t i = 0; i < n->output_count && i < p->outputs.n; i++) {
         const lang_tensor *t = &p->tensors.at[p->outputs.at[i]];
         const ir_shape *s = &g->tensors.at[n->outputs[i]].shape;
-        const uint32_t computed = ir_shape_computed(m, s);
+        const uint32_t computed = ir_shape_open(s);
         for (uint32_t k = 0; k < t->rank && k < s->rank; k++) {
             if (t->extent[k] != 0 && !(computed >> k & 1)) {
                 base_place place = place_of(d->arena, m, g, n);
@@ -353,11 +344,11 @@ typedef struct symbol_counts {
     bool too_many;
 } symbol_counts;
 
-static symbol_counts counts_of(base_arena *arena, const ir_model *m, const ir_graph *g, const ir_node *n) {
+static symbol_counts counts_of(base_arena *arena, const ir_graph *g, const ir_node *n) {
     symbol_counts c = {0};
     for (size_t i = 0; i < n->input_count && !c.too_many; i++) {
         const ir_shape *s = n->inputs[i] == IR_NONE ? NULL : &g->tensors.at[n->inputs[i]].shape;
-        for (uint32_t k = 0, computed = s != NULL ? ir_shape_computed(m, s) : 0; computed >> k != 0; k++) {
+        for (uint32_t k = 0, computed = s != NULL ? ir_shape_open(s) : 0; computed >> k != 0; k++) {
             size_t at = 0;
             if ((computed >> k & 1) == 0) {
                 continue;
@@ -427,7 +418,7 @@ base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model
             dynamic[i] |= (uint32_t)(t->extent[k] != 0) << k;
         }
     }
-    const symbol_counts c = counts_of(scratch, m, g, n);
+    const symbol_counts c = counts_of(scratch, g, n);
     if (status == BASE_OK && c.too_many) {
         base_place place = place_of(scratch, m, g, n);
         status = base_error(d, &place, "it is behind more than %u extents that data decides", LANG_MAX_VARS);

@@ -11,7 +11,7 @@
 typedef struct compiled_graph {
     lang_code **codes; /* of each node; NULL: control, or instantiated for each run */
     uint64_t *costs;   /* scalar operations of each node */
-    bool computed;     /* it has tensors with computed extents */
+    bool computed;     /* it has tensors with open extents */
     bool needed;       /* the session's graph reaches it */
 } compiled_graph;
 
@@ -20,6 +20,7 @@ struct ops_session {
     const ir_model *m;
     ops_session_options o;
     ops_registry *ops;
+    ir_shape *inputs;  /* what runs have of the graph's inputs */
     ir_shape *outputs; /* shapes of the outputs in the last run */
     compiled_graph *graphs;
     void **states;
@@ -48,19 +49,19 @@ static uint32_t sub_graph(const ir_node *n, const char *name) {
 
 /* ---- compiling ---- */
 
-/* Does the node read a tensor with computed extents? Then what it computes is known when they are. */
-static bool reads_computed(const ir_model *m, const ir_graph *g, const ir_node *n) {
+/* Does the node read a tensor with open extents? Then what it computes is known when they are. */
+static bool reads_open(const ir_graph *g, const ir_node *n) {
     for (size_t i = 0; i < n->input_count; i++) {
-        if (n->inputs[i] != IR_NONE && ir_shape_computed(m, &g->tensors.at[n->inputs[i]].shape)) {
+        if (n->inputs[i] != IR_NONE && ir_shape_open(&g->tensors.at[n->inputs[i]].shape)) {
             return true;
         }
     }
     return false;
 }
 
-static bool has_computed(const ir_model *m, const ir_graph *g) {
+static bool has_open(const ir_model *m, const ir_graph *g) {
     for (size_t i = 0; m->symbols.n > 0 && i < g->tensors.n; i++) {
-        if (ir_shape_computed(m, &g->tensors.at[i].shape)) {
+        if (ir_shape_open(&g->tensors.at[i].shape)) {
             return true;
         }
     }
@@ -77,7 +78,7 @@ static base_status compile_graph(ops_session *s, ops_registry *r, uint32_t graph
     base_status status = BASE_OK;
     to->codes = BASE_NEWS(s->arena, lang_code *, g->nodes.n + 1);
     to->costs = BASE_NEWS(s->arena, uint64_t, g->nodes.n + 1);
-    to->computed = has_computed(s->m, g);
+    to->computed = has_open(s->m, g);
     for (size_t i = 0; i < g->nodes.n; i++) {
         const ir_node *n = &g->nodes.at[i];
         if (ir_control_of(n) != IR_PLAIN) {
@@ -96,7 +97,7 @@ static base_status compile_graph(ops_session *s, ops_registry *r, uint32_t graph
             continue;
         }
         to->costs[i] = lang_cost(raw);
-        if (!reads_computed(s->m, g, n)) {
+        if (!reads_open(g, n)) {
             to->codes[i] = compile_program(s, s->arena, raw, d);
             status = to->codes[i] == NULL ? BASE_REFUSED : status;
         }
@@ -125,7 +126,13 @@ base_status ops_session_new(base_arena *arena, ops_registry *r, const ir_model *
                             ops_session **out, base_diags *d) {
     ops_session *s = BASE_NEW(arena, ops_session);
     *s = (ops_session){.arena = arena, .m = m, .o = *o, .ops = r};
-    s->outputs = BASE_NEWS(arena, ir_shape, m->graphs.at[o->graph].outputs.n + 1);
+    const ir_graph *g = &m->graphs.at[o->graph];
+    s->outputs = BASE_NEWS(arena, ir_shape, g->outputs.n + 1);
+    s->inputs = BASE_NEWS(arena, ir_shape, g->inputs.n + 1);
+    for (size_t i = 0; i < g->inputs.n; i++) {
+        const ir_shape *shape = &g->tensors.at[g->inputs.at[i]].shape;
+        s->inputs[i] = ir_shape_of(shape->rank, shape->dim);
+    }
     s->graphs = BASE_NEWS(arena, compiled_graph, m->graphs.n + 1);
     s->states = BASE_NEWS(arena, void *, m->states.n + 1);
     s->state_bytes = BASE_NEWS(arena, uint64_t, m->states.n + 1);
@@ -158,6 +165,10 @@ void ops_session_reset(ops_session *s) {
 
 const void *ops_session_state(const ops_session *s, uint32_t state) {
     return s->states[state];
+}
+
+void ops_session_set_input_shape(ops_session *s, size_t input, const ir_shape *shape) {
+    s->inputs[input] = ir_shape_of(shape->rank, shape->dim);
 }
 
 ir_shape ops_session_output_shape(const ops_session *s, size_t output) {
@@ -376,6 +387,9 @@ static base_status run_graph(ops_session *s, uint32_t graph, base_arena *scratch
         c.shapes = BASE_NEWS(arena, ir_shape, g->tensors.n + 1);
         for (size_t t = 0; t < g->tensors.n; t++) {
             c.shapes[t] = ir_shape_of(g->tensors.at[t].shape.rank, g->tensors.at[t].shape.dim);
+        }
+        for (size_t i = 0; graph == s->o.graph && i < g->inputs.n; i++) {
+            c.shapes[g->inputs.at[i]] = s->inputs[i];
         }
     }
     base_status status = BASE_OK;

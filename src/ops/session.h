@@ -28,6 +28,8 @@ base_status ops_session_new(base_arena *arena, ops_registry *r, const ir_model *
  * is an error, after which ops_session_endless is true. */
 base_status ops_session_run(ops_session *s, base_arena *scratch, const void *const *inputs, void *const *outputs,
                             base_diags *d);
+/* What a run has of an input whose extents are symbols, from then on; at first it is their bounds. Elements are dense in it. */
+void ops_session_set_input_shape(ops_session *s, size_t input, const ir_shape *shape);
 /* The shape that an output of the graph had in the last run: of a tensor with computed extents the actual ones, in which
  * its elements are dense; the room given for it is for the bounds. */
 ir_shape ops_session_output_shape(const ops_session *s, size_t output);

@@ -424,7 +424,7 @@ static void note_counts(plan_builder *b, const plan_kernel *k, const plan_pendin
         const uint32_t visible = copy->dense ? copy->to : out;
         p->tensors.at[visible].count[counts[i].axis] = count;
         if (is_module_output(b, visible)) {
-            *BASE_PUSH(b->arena, &p->counts) = (plan_count){count, visible, counts[i].axis};
+            *BASE_PUSH(b->arena, &p->counts) = (plan_count){count, visible, counts[i].axis, false};
         }
     }
 }
@@ -529,11 +529,48 @@ static base_status add_dense_copy(plan_builder *b, uint32_t from, uint32_t to, c
     return add_copy(b, from, to, cause, true);
 }
 
+/* The extents of an input that the caller of a run says: one count for each symbol. Its elements are dense, and so they are
+ * where the plan has them. */
+static base_status add_dims(plan_builder *b, uint32_t input, const ir_shape *shape, uint32_t *of_symbol) {
+    bool outermost = true;
+    for (uint32_t k = 0; k < shape->rank; k++) {
+        const uint32_t symbol = shape->symbol[k];
+        if (symbol != 0 && !outermost) {
+            return base_error(
+                b->d, NULL,
+                "%s: input \"%s\": extent %u is open, and so C has it only where those before it are 1: give it "
+                "a number (--dim)",
+                b->plan->model->file, b->plan->tensors.at[input].name, k);
+        }
+        outermost = outermost && symbol == 0 && shape->dim[k] == 1;
+        if (symbol == 0) {
+            continue;
+        }
+        if (of_symbol[symbol - 1] == IR_NONE) {
+            const char *name = b->plan->model->symbols.at[symbol - 1].name;
+            of_symbol[symbol - 1] =
+                add_tensor(b, (plan_tensor){.graph_tensor = IR_NONE,
+                                            .state = IR_NONE,
+                                            .name = base_printable(b->arena, name, strlen(name), 80),
+                                            .role = PLAN_SCRATCH,
+                                            .type = BASE_I64,
+                                            .bytes = 8});
+        }
+        b->plan->tensors.at[input].count[k] = of_symbol[symbol - 1];
+        *BASE_PUSH(b->arena, &b->plan->counts) = (plan_count){of_symbol[symbol - 1], input, k, true};
+    }
+    return BASE_OK;
+}
+
 static base_status add_io(plan_builder *b) {
     const ir_graph *g = b->plan->graph;
+    uint32_t *of_symbol = plan_no_tensors(b->arena, b->plan->model->symbols.n);
     base_status status = BASE_OK;
     for (size_t i = 0; status == BASE_OK && i < g->inputs.n; i++) {
-        status = plan_add_tensor(b, g->inputs.at[i], PLAN_INPUT, BASE_PUSH(b->arena, &b->plan->inputs));
+        uint32_t tensor = IR_NONE;
+        status = plan_add_tensor(b, g->inputs.at[i], PLAN_INPUT, &tensor);
+        *BASE_PUSH(b->arena, &b->plan->inputs) = tensor;
+        status = status == BASE_OK ? add_dims(b, tensor, &g->tensors.at[g->inputs.at[i]].shape, of_symbol) : status;
     }
     for (size_t i = 0; status == BASE_OK && i < g->outputs.n; i++) {
         status = plan_add_tensor(b, g->outputs.at[i], PLAN_OUTPUT, BASE_PUSH(b->arena, &b->plan->outputs));

@@ -112,7 +112,10 @@ static void find_accesses(plan_lives *l) {
         touch(l, p->inputs.at[i], 0);
     }
     for (size_t i = 0; i < p->counts.n; i++) {
-        touch(l, p->counts.at[i].tensor, (uint32_t)kernels - 1);
+        touch(l, p->counts.at[i].tensor, kernels == 0 ? 0 : (uint32_t)kernels - 1);
+        if (p->counts.at[i].set) { /* it stays from run to run */
+            touch(l, p->counts.at[i].tensor, 0);
+        }
     }
     for (size_t i = 0; i < p->outputs.n; i++) {
         touch(l, p->outputs.at[i], kernels == 0 ? 0 : (uint32_t)kernels - 1);

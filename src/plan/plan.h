@@ -129,6 +129,7 @@ typedef struct plan_tensor {
 /* An extent that a run decides: number `axis` of tensor `of`, which has room for the bound; i64 in tensor `tensor`. */
 typedef struct plan_count {
     uint32_t tensor, of, axis;
+    bool set; /* by the caller of a run, of an input; else by a kernel, of an output */
 } plan_count;
 
 typedef struct plan_module {
@@ -140,7 +141,7 @@ typedef struct plan_module {
     BASE_VEC(plan_tensor) tensors;
     BASE_VEC(plan_kernel) kernels;
     BASE_VEC(uint32_t) inputs, outputs; /* plan tensors, in graph order */
-    BASE_VEC(plan_count) counts;        /* of outputs */
+    BASE_VEC(plan_count) counts;        /* of inputs and outputs */
     uint32_t loops;                     /* how many loops there are */
     uint64_t max_trips;                 /* rounds of a loop after which the run ends with an error; 0: no bound */
     uint64_t arena_bytes, arena_bound;  /* the bound: max over stages of live bytes (this order, whole tensors) */

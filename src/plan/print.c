@@ -221,8 +221,9 @@ void plan_print_json(base_text *out, const plan_module *p, const char *check) {
     put_list(out, "inputs", p->inputs.at, p->inputs.n);
     put_list(out, "outputs", p->outputs.at, p->outputs.n);
     for (size_t i = 0; i < p->counts.n; i++) {
-        base_put(out, "%s{\"tensor\":%u,\"of\":%u,\"axis\":%u}%s", i == 0 ? "  \"counts\":[" : ",",
-                 p->counts.at[i].tensor, p->counts.at[i].of, p->counts.at[i].axis, i + 1 == p->counts.n ? "],\n" : "");
+        base_put(out, "%s{\"tensor\":%u,\"of\":%u,\"axis\":%u,\"set\":%s}%s", i == 0 ? "  \"counts\":[" : ",",
+                 p->counts.at[i].tensor, p->counts.at[i].of, p->counts.at[i].axis,
+                 p->counts.at[i].set ? "true" : "false", i + 1 == p->counts.n ? "],\n" : "");
     }
     base_puts(out, "  \"kernels\":[\n");
     for (size_t i = 0; i < p->kernels.n; i++) {

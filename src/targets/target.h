@@ -20,6 +20,8 @@ typedef struct target_case {
     const void *const *inputs; /* dense, in graph order */
     const void *const *outputs;
     const double *const *bounds; /* float outputs: the allowed difference of each element; NULL entries: integers */
+    const ir_shape
+        *input_shapes;      /* what the run has of the inputs: elements are dense in them, room is for the bounds */
     const ir_shape *shapes; /* of the outputs, as this run decided them; elements are dense in them, behind are zeros */
 } target_case;
 

@@ -18,7 +18,7 @@ static size_t symbols_of(const onnx_op *op, uint32_t symbols[MOST_SYMBOLS + 1]) 
     size_t n = 0;
     for (size_t i = 0; i < op->input_count; i++) {
         const ir_shape *s = input_shape(op, i);
-        const uint32_t computed = s != NULL ? ir_shape_computed(op->r->m, s) : 0;
+        const uint32_t computed = s != NULL ? ir_shape_open(s) : 0;
         for (uint32_t k = 0; computed >> k != 0 && n <= MOST_SYMBOLS; k++) {
             bool known = (computed >> k & 1) == 0;
             for (size_t j = 0; j < n; j++) {

@@ -42,12 +42,12 @@ void onnx_given_by(onnx_reader *r, uint32_t graph, uint32_t node) {
     }
 }
 
-static bool small(const onnx_reader *r, const ir_graph *g, const ir_node *n) {
+static bool small(const ir_graph *g, const ir_node *n) {
     bool fine = true;
     for (size_t i = 0; i < n->output_count && fine; i++) {
         uint64_t elements = 0;
         const ir_shape *s = &g->tensors.at[n->outputs[i]].shape;
-        fine = !ir_shape_computed(r->m, s) && ir_shape_elements(s, &elements) && elements <= MOST_ELEMENTS;
+        fine = !ir_shape_open(s) && ir_shape_elements(s, &elements) && elements <= MOST_ELEMENTS;
     }
     return fine;
 }
@@ -59,7 +59,7 @@ static void evaluate(onnx_reader *r, uint32_t graph, uint32_t node, unsigned dep
     ir_graph *g = &r->m->graphs.at[graph];
     const ir_node *n = &g->nodes.at[node];
     const void **data = BASE_NEWS(r->arena, const void *, n->input_count + 1);
-    bool fine = small(r, g, n);
+    bool fine = small(g, n);
     for (size_t i = 0; i < n->input_count && fine; i++) {
         data[i] = n->inputs[i] == IR_NONE ? NULL : find(r, graph, n->inputs[i], depth + 1);
         fine = n->inputs[i] == IR_NONE || data[i];

@@ -36,7 +36,7 @@ static bool fold(onnx_op *op) {
     for (size_t i = 0; i < n->output_count; i++) {
         uint64_t elements;
         const ir_shape *s = &g->tensors.at[n->outputs[i]].shape;
-        if (ir_shape_computed(op->r->m, s) || !ir_shape_elements(s, &elements) || elements > MOST_FOLDED) {
+        if (ir_shape_open(s) || !ir_shape_elements(s, &elements) || elements > MOST_FOLDED) {
             return false;
         }
     }

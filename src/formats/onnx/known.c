@@ -124,7 +124,7 @@ static bool is_known(onnx_op *op) {
         onnx_op_error(op, "input 0 is %s: expected a tensor", onnx_value_print(op->r, op->scope, &op->values[0]));
         return false;
     }
-    if (ir_shape_computed(op->r->m, &onnx_op_input(op, 0)->shape)) {
+    if (ir_shape_open(&onnx_op_input(op, 0)->shape)) {
         onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s of an extent that data decides", op->type),
                             "shapes have to be known when the model is compiled");
         return false;

@@ -160,7 +160,7 @@ static void read_if(tflite_op *op) {
         const ir_shape *then = &branches[0].outputs[i].shape, *otherwise = &branches[1].outputs[i].shape;
         if (branches[0].output_variable[i] != branches[1].output_variable[i]) {
             tflite_unsupported(r, op->path, op->table.at, "IF that chooses between variables", "let it choose values");
-        } else if (!ir_shape_same(then, otherwise) || ir_shape_computed(r->m, then)) {
+        } else if (!ir_shape_same(then, otherwise) || ir_shape_open(then)) {
             tflite_unsupported(r, op->path, op->table.at,
                                base_printf(r->arena, "IF whose output %zu is %s or %s", i,
                                            ir_shape_print(r->arena, then), ir_shape_print(r->arena, otherwise)),

@@ -325,7 +325,7 @@ static void (*folded(int64_t code))(tflite_op *) {
 /* Do its inputs have extents that data decides? Then nothing that it says of them is constant. */
 static bool counts_extents(const tflite_op *op) {
     for (size_t i = 0; i < op->input_count; i++) {
-        if (op->inputs[i] != IR_NONE && ir_shape_computed(op->r->m, &op->r->g->tensors.at[op->inputs[i]].shape)) {
+        if (op->inputs[i] != IR_NONE && ir_shape_open(&op->r->g->tensors.at[op->inputs[i]].shape)) {
             return true;
         }
     }

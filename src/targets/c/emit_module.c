@@ -125,17 +125,18 @@ static const char interface_model[] =
 
 static void put_dim_macros(c_module *m, base_text *t) {
     c_put(m, t, "#define $_DIM_COUNT %zu\n", m->plan->counts.n);
-    for (size_t i = 0; i < m->plan->outputs.n; i++) {
+    for (size_t i = 0; i < m->plan->inputs.n + m->plan->outputs.n; i++) {
+        const bool is_input = i < m->plan->inputs.n;
+        const size_t number = is_input ? i : i - m->plan->inputs.n;
+        const char *word = is_input ? "INPUT" : "OUTPUT";
         for (size_t k = 0; k < m->plan->counts.n; k++) {
             const plan_count *count = &m->plan->counts.at[k];
-            if (count->of != m->plan->outputs.at[i]) {
+            if (count->of != (is_input ? m->plan->inputs.at[number] : m->plan->outputs.at[number])) {
                 continue;
             }
             const char *axis = count->axis > 0 ? base_printf(m->arena, "_%" PRIu32, count->axis) : "";
-            c_put(m, t,
-                  "#define $_OUTPUT_%zu_DIM%s %zu /* data decides extent %" PRIu32
-                  "; $_OUTPUT_%zu_ELEMENTS is room */\n",
-                  i, axis, k, count->axis, i);
+            c_put(m, t, "#define $_%s_%zu_DIM%s %zu /* %s extent %" PRIu32 "; $_%s_%zu_ELEMENTS is room */\n", word,
+                  number, axis, k, is_input ? "$_set_dim sets" : "a run decides", count->axis, word, number);
         }
     }
 }
@@ -151,9 +152,11 @@ static const char interface_functions[] =
     "$_status $_reset($_model *model);\nsize_t $_state_bytes(const $_model *model);\n"
     "$_status $_state_save(const $_model *model, void *state, size_t bytes);\n"
     "$_status $_state_restore($_model *model, const void *state, size_t bytes);\n\n"
-    "/* Dimensions: $_DIM_COUNT, each an extent of an output, which data decides. What it is, is known after a run; it "
-    "cannot "
-    "be\n * set. The output has room for the most; its elements are dense in what there is, with zeros behind. */\n"
+    "/* Dimensions: $_DIM_COUNT. An extent of an input is set, and stays set; at first it is the most. An extent of an "
+    "output is "
+    "known after a run.\n * There is room for the most; elements are dense in what there is, in outputs with zeros "
+    "behind. "
+    "*/\n"
     "$_status $_set_dim($_model *model, size_t i, int32_t value);\nint32_t $_dim(const $_model *model, size_t i);\n\n"
     "/* Called before (begin = 1) and after (begin = 0) each step; operator_id is the operator's index in the model's "
     "file. */\n"
@@ -611,25 +614,49 @@ static const char interface_rest[] =
     "                        void *user) {\n    if (model != NULL) {\n        model->parallel_for = fn;\n        "
     "model->parallel_user = user;\n    }\n}\n\n"
     "void $_cancel($_model *model) {\n    if (model != NULL) {\n        model->cancelled = 1;\n    }\n}\n\n"
-    "$_status $_set_dim($_model *model, size_t i, int32_t value) {\n    (void)model;\n    (void)i;\n    (void)value;\n "
-    "   return $_ERROR_DIM;\n}\n\n"
     "size_t $_state_bytes(const $_model *model) {\n    (void)model;\n    return $_STATE_BYTES;\n}\n\n";
 
+static bool sets_dims(const c_module *m) {
+    bool any = false;
+    for (size_t k = 0; k < m->plan->counts.n; k++) {
+        any = any || m->plan->counts.at[k].set;
+    }
+    return any;
+}
+
+static int64_t most_of(const c_module *m, const plan_count *count) {
+    return count->set ? m->plan->tensors.at[count->of].shape.dim[count->axis] : -1;
+}
+
 static void put_dims(c_module *m, base_text *t) {
+    if (m->plan->counts.n > 0) {
+        c_put(m, t, "static const uint32_t $_dim_places[] = {");
+        for (size_t k = 0; k < m->plan->counts.n; k++) {
+            base_put(t, "%s%" PRIu64 "u", k > 0 ? ", " : "",
+                     place_of(m, &m->plan->tensors.at[m->plan->counts.at[k].tensor]));
+        }
+        base_puts(t, "};\n\n");
+    }
     c_put(m, t, "int32_t $_dim(const $_model *model, size_t i) {\n");
-    if (m->plan->counts.n == 0) {
-        base_puts(t, "    (void)model;\n    (void)i;\n    return 0;\n}\n\n");
+    c_put(m, t,
+          m->plan->counts.n == 0
+              ? "    (void)model;\n    (void)i;\n    return 0;\n}\n\n"
+              : "    int64_t n;\n    if (model == NULL || model->arena == NULL || i >= $_DIM_COUNT) {\n        return "
+                "0;\n    }\n    memcpy(&n, model->arena + $_dim_places[i], sizeof n);\n    return (int32_t)n;\n}\n\n");
+    c_put(m, t, "$_status $_set_dim($_model *model, size_t i, int32_t value) {\n");
+    if (!sets_dims(m)) {
+        c_put(m, t, "    (void)model;\n    (void)i;\n    (void)value;\n    return $_ERROR_DIM;\n}\n\n");
         return;
     }
-    c_put(m, t, "    static const uint32_t places[] = {");
+    c_put(m, t, "    static const int32_t most[] = {");
     for (size_t k = 0; k < m->plan->counts.n; k++) {
-        base_put(t, "%s%" PRIu64 "u", k > 0 ? ", " : "",
-                 place_of(m, &m->plan->tensors.at[m->plan->counts.at[k].tensor]));
+        base_put(t, "%s%" PRId64, k > 0 ? ", " : "", most_of(m, &m->plan->counts.at[k]));
     }
     c_put(m, t,
-          "};\n    int64_t n;\n    if (model == NULL || model->arena == NULL || i >= $_DIM_COUNT) {\n        return "
-          "0;\n    "
-          "}\n    memcpy(&n, model->arena + places[i], sizeof n);\n    return (int32_t)n;\n}\n\n");
+          "}; /* -1: it is decided by a run */\n    int64_t n = value;\n    if (model == NULL || model->arena == NULL) "
+          "{\n        "
+          "return $_ERROR_NULL;\n    }\n    if (i >= $_DIM_COUNT || value < 0 || value > most[i]) {\n        return "
+          "$_ERROR_DIM;\n    }\n    memcpy(model->arena + $_dim_places[i], &n, sizeof n);\n    return $_OK;\n}\n\n");
 }
 
 static void put_state(c_module *m, base_text *t) {
@@ -698,7 +725,13 @@ static void put_init(c_module *m, base_text *t) {
               "blob_bytes) != $_WEIGHTS_HASH) {\n"
               "        return $_ERROR_WEIGHTS;\n    }\n    model->weights = (const uint8_t *)blob;\n");
     }
-    c_put(m, t, "    model->arena = (uint8_t *)arena;\n    return $_reset(model);\n}\n\n");
+    c_put(m, t, "    model->arena = (uint8_t *)arena;\n");
+    for (size_t k = 0; k < m->plan->counts.n; k++) {
+        if (m->plan->counts.at[k].set) {
+            c_put(m, t, "    (void)$_set_dim(model, %zu, %" PRId64 ");\n", k, most_of(m, &m->plan->counts.at[k]));
+        }
+    }
+    c_put(m, t, "    return $_reset(model);\n}\n\n");
 }
 
 static void put_io(c_module *m, base_text *t) {

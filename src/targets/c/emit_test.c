@@ -92,6 +92,17 @@ static void put_case(c_module *m, base_text *t, c_helpers *h, unsigned k) {
     if (k == 0 || m->plan->state_bytes == 0) {
         c_put(m, t, "    if ($_reset(&model) != $_OK) {\n        return 0;\n    }\n");
     }
+    for (size_t i = 0; i < m->plan->counts.n; i++) {
+        const plan_count *count = &m->plan->counts.at[i];
+        size_t input = 0;
+        while (count->set && m->plan->inputs.at[input] != count->of) {
+            input++;
+        }
+        if (count->set) {
+            c_put(m, t, "    if ($_set_dim(&model, %zu, %" PRId64 ") != $_OK) {\n        return 0;\n    }\n", i,
+                  m->options->cases[k].input_shapes[input].dim[count->axis]);
+        }
+    }
     for (size_t i = 0; i < m->plan->inputs.n; i++) {
         c_put(m, t, "    memcpy($_input(&model, %zu), case_%u_input_%zu, %" PRIu64 ");\n", i, k, i,
               c_io(m, true, i)->bytes);
@@ -100,6 +111,9 @@ static void put_case(c_module *m, base_text *t, c_helpers *h, unsigned k) {
     for (size_t i = 0; i < m->plan->counts.n; i++) {
         const plan_count *count = &m->plan->counts.at[i];
         size_t output = 0;
+        if (count->set) {
+            continue;
+        }
         while (m->plan->outputs.at[output] != count->of) {
             output++;
         }

@@ -198,7 +198,7 @@ static void golden_tests_pass_and_fail(void **state) {
             total[5] = (int8_t)(wrong == 2 ? 4 : 3);
             const void *in[] = {inputs[0][0], inputs[1][0], inputs[1][1]}, *out[] = {product, total};
             const double *bounds[] = {bound, NULL};
-            target_case cases[2] = {{in, out, bounds, NULL}, {in, out, bounds, NULL}};
+            target_case cases[2] = {{in, out, bounds, NULL, NULL}, {in, out, bounds, NULL, NULL}};
             target_options options = {
                 .layout = blob ? "single" : "folder", .weights_blob = blob != 0, .test_cases = 2, .cases = cases};
             test_module_emit(&m, &options);
@@ -225,7 +225,7 @@ static void another_blob_is_refused(void **state) {
     double bound[6] = {1e9, 1e9, 1e9, 1e9, 1e9, 1e9};
     const void *in[] = {inputs[0]}, *out[] = {zeros};
     const double *bounds[] = {bound};
-    target_case one = {in, out, bounds, NULL};
+    target_case one = {in, out, bounds, NULL, NULL};
     target_options options = {.layout = "single", .weights_blob = true, .test_cases = 1, .cases = &one};
     test_module_emit(&m, &options);
     assert_int_equal(test_module_build(&m, STRICT, NULL, "tm_weights.bin"), 0);

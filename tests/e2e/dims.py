@@ -1,0 +1,107 @@
+# ctest: name=e2e.dims, timeout=600
+"""Extents of inputs that the caller of a run says, each with a bound: the emitted module's dimensions, and runs by both providers."""
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+
+import made
+from support import burin
+
+os.chdir(tempfile.mkdtemp())
+MODEL = """burin 1
+model "ir" "batch"
+symbol "batch" 5
+symbol "words" 7
+symbol "both" 12 computed
+graph "main" 0 {
+  tensor %0 f32["batch",4] "x"
+  tensor %1 f32[1,"words",4] "w"
+  tensor %2 f32["batch",4] "z"
+  tensor %3 f32["batch",3] "y"
+  tensor %4 f32[3,4] "weights" = base64 "AACAPwAAAEAAAEBAAACAQAAAgD8AAABAAABAQAAAgEAAAIA/AAAAQAAAQEAAAIBA"
+  tensor %5 f32[1,"words",4] "p"
+  tensor %6 f32["words",4] "line"
+  tensor %7 f32["both",4] "rows"
+  tensor %8 f32[4,"both"] "columns"
+  tensor %9 f32[4] "mean"
+  tensor %10 f32["batch",4] "sum"
+  tensor %11 i32[2] "shape"
+  inputs (%0, %1, %2)
+  outputs (%3, %5, %8, %9, %11, %10)
+  node add (%0, %2) -> (%10)
+  node fully_connected (%10, %4, _) -> (%3)
+  node softmax (%1) -> (%5)
+  node reshape (%1) -> (%6) {shape: ints [-1, 4]}
+  node concatenation (%0, %6) -> (%7) {axis: int 0}
+  node transpose (%7) -> (%8) {perm: ints [1, 0]}
+  node mean (%7) -> (%9) {axes: ints [0]}
+  node shape (%7) -> (%11)
+}
+"""
+SANITISE = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+pathlib.Path("batch.ir").write_text(MODEL)
+
+# the check runs least, most and numbers between; golden cases set them, too
+for options in (["--layout", "single", "--test", "6"], ["-O0", "--weights", "blob"]):
+    os.system("rm -rf m")
+    assert "checked: 4 inputs" in burin("compile", "batch.ir", "-o", "m", *options).stdout
+    if "--test" in options:
+        subprocess.run(["cc", "-std=c99", *SANITISE, "m/batch.c", "m/batch_test.c", "-o", "m/test", "-lm"], check=True)
+        assert subprocess.run(["m/test"], check=True, capture_output=True, text=True).stdout == "batch: 6 passed, 0 failed\n"
+        pathlib.Path("m/main.c").write_text("""#include <stdio.h>
+#include <string.h>
+#include "batch.h"
+static union { unsigned char bytes[batch_ARENA_BYTES]; double d[2]; long double l; } room;
+static batch_model model;
+int main(void) {
+    static const float x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const float *y;
+    int k;
+    if (batch_init(&model, room.bytes, sizeof room.bytes) != batch_OK || batch_dim(&model, batch_INPUT_0_DIM) != 5) { return 1; }
+    if (batch_set_dim(&model, batch_INPUT_0_DIM, 6) != batch_ERROR_DIM || batch_set_dim(&model, batch_INPUT_0_DIM, -1) != batch_ERROR_DIM ||
+        batch_set_dim(&model, batch_OUTPUT_0_DIM, 1) != batch_ERROR_DIM || batch_set_dim(&model, batch_DIM_COUNT, 1) != batch_ERROR_DIM ||
+        batch_set_dim(NULL, 0, 1) != batch_ERROR_NULL) { return 2; }
+    if (batch_set_dim(&model, batch_INPUT_0_DIM, 2) != batch_OK || batch_set_dim(&model, batch_INPUT_1_DIM_1, 0) != batch_OK) { return 3; }
+    for (k = 0; k < 2; k++) { /* what is set stays set */
+        memcpy(batch_input(&model, 0), x, sizeof x);
+        memcpy(batch_input(&model, 2), x, sizeof x);
+        if (batch_run(&model) != batch_OK) { return 4; }
+        y = (const float *)batch_output(&model, 0);
+        printf("%d %d %d: %g %g %g %g\\n", (int)batch_dim(&model, batch_INPUT_2_DIM), (int)batch_dim(&model, batch_OUTPUT_0_DIM),
+               (int)batch_dim(&model, batch_OUTPUT_2_DIM_1), (double)y[0], (double)y[3], (double)y[5], (double)y[6]);
+    }
+    return 0;
+}
+""")
+        subprocess.run(["cc", "-std=c99", *SANITISE, "m/batch.c", "m/main.c", "-o", "m/main", "-lm"], check=True)
+        said = subprocess.run(["m/main"], check=True, capture_output=True, text=True).stdout
+        assert said == "2 2 2: 60 140 140 0\n" * 2, said
+
+
+def run(provider, x, w, z, status=0):
+    for name, shape, values in (("x", [len(x) // 4, 4], x), ("w", [1, len(w) // 4, 4], w), ("z", [len(z) // 4, 4], z)):
+        pathlib.Path(f"{name}.npy").write_bytes(made.npy("<f4", shape, struct.pack(f"<{len(values)}f", *values)))
+    done = burin("run", "batch.ir", "--input", "x.npy", "--input", "w.npy", "--input", "z.npy", "--provider", provider, "--output-dir", "out", "--force",
+                 status=status)
+    if status:
+        return done.stderr
+    read = [made.read_npy(next(pathlib.Path("out").glob(f"output_{i}*")).read_bytes()) for i in range(6)]
+    return [(shape, [round(v, 4) for v in struct.unpack(f"<{len(raw) // 4}" + kind[1], raw)]) for kind, shape, raw in read]
+
+
+for b, t in ((1, 1), (5, 7), (2, 3), (3, 0)):
+    x, w, z = ([(k * s % 7 - 3) / 2 for k in range(4 * n)] for s, n in ((3, b), (5, t), (2, b)))
+    want = run("reference", x, w, z)
+    assert run("host", x, w, z) == want, (b, t)
+    assert [shape for shape, _ in want] == [(b, 3), (1, t, 4), (4, b + t), (4,), (2,), (b, 4)] and want[4][1] == [b + t, 4], want
+    assert want[3][1] == [round(sum(r[k] for r in [x[4 * i:][:4] for i in range(b)] + [w[4 * i:][:4] for i in range(t)]) / (b + t), 4) for k in range(4)]
+assert "they are one symbol" in run("host", [0] * 8, [0] * 4, [0] * 12, status=1)
+assert "x.npy: its shape is [6,4], that of the tensor is [5,4]" in run("reference", [0] * 24, [0] * 4, [0] * 24, status=1)
+
+# dense elements of two open extents have no fixed places
+pathlib.Path("inner.ir").write_text(MODEL.replace('f32[1,"words",4] "w"', 'f32["batch","words",4] "w"').replace('f32[1,"words",4] "p"',
+                                                                                                   'f32["batch","words",4] "p"'))
+message = burin("compile", "inner.ir", "-o", "n", status=1).stderr
+assert 'input "w": extent 1 is open' in message and not os.path.exists("n"), message

@@ -24,6 +24,16 @@ const char *onnx_kind_name(const onnx_value *v); /* "a sequence" */
 /* The function's body in the node's place. */
 void onnx_call_function(onnx_op *op, onnx_function *f);
 
+/* ---- several.c ---- */
+void onnx_read_max(onnx_op *op);
+void onnx_read_min(onnx_op *op);
+void onnx_read_sum(onnx_op *op);
+void onnx_read_mean(onnx_op *op);
+void onnx_read_einsum(onnx_op *op);
+void onnx_read_adagrad(onnx_op *op);
+void onnx_read_adam(onnx_op *op);
+void onnx_read_momentum(onnx_op *op);
+
 /* ---- made.c: nodes that the file does not have ---- */
 /* A node of that word with one output, which has no type yet, in the scope's graph; attributes are the caller's to set. */
 onnx_op onnx_make(const onnx_op *op, onnx_scope *scope, const char *word, const uint32_t *inputs, size_t n);

@@ -127,21 +127,40 @@ void onnx_read_constant(onnx_op *op) {
 
 /* ---- Shape, Size, Identity ---- */
 
-static bool is_known(onnx_op *op) {
+static bool is_tensor(onnx_op *op) {
     if (!onnx_op_has_input(op, 0)) {
         onnx_op_error(op, "input 0 is %s: expected a tensor", onnx_value_print(op->r, op->scope, &op->values[0]));
-        return false;
-    }
-    if (ir_shape_open(&onnx_op_input(op, 0)->shape)) {
-        onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s of an extent that data decides", op->type),
-                            "shapes have to be known when the model is compiled");
         return false;
     }
     return true;
 }
 
+/* Of extents that data decides a run says what they are. */
+static uint32_t counted_shape(onnx_op *op) {
+    onnx_op made = onnx_make(op, op->scope, "shape", op->inputs, 1);
+    onnx_graph_of(op->r, op->scope)->tensors.at[made.outputs[0]].type = BASE_I64;
+    return onnx_finish(&made);
+}
+
+/* Entries start to end of a shape. IR_NONE: noted, or a fault. */
+static uint32_t part_of(onnx_op *op, uint32_t shape, int64_t start, int64_t end, int64_t rank) {
+    if (shape == IR_NONE || (start == 0 && end == rank)) {
+        return shape;
+    }
+    onnx_op made = onnx_make(op, op->scope, "slice", &shape, 1);
+    ir_attr_ints(op->r->m, made.node, "begin", &start, 1);
+    ir_attr_ints(op->r->m, made.node, "extents", &(int64_t){end - start}, 1);
+    return onnx_finish(&made);
+}
+
+static void give_made(onnx_op *op, uint32_t tensor) {
+    if (tensor != IR_NONE) {
+        onnx_give(op, 0, tensor);
+    }
+}
+
 void onnx_read_shape(onnx_op *op) {
-    if (!is_one(op, 1) || !is_known(op)) {
+    if (!is_one(op, 1) || !is_tensor(op)) {
         return;
     }
     const ir_shape *shape = &onnx_op_input(op, 0)->shape;
@@ -152,6 +171,10 @@ void onnx_read_shape(onnx_op *op) {
     end = end < 0 ? end + rank : end;
     start = start < 0 ? 0 : start > rank ? rank : start;
     end = end < start ? start : end > rank ? rank : end;
+    if (ir_shape_open(shape) >> start & ((UINT64_C(1) << (end - start)) - 1)) {
+        give_made(op, part_of(op, counted_shape(op), start, end, rank));
+        return;
+    }
     int64_t *extents = BASE_NEWS(op->r->arena, int64_t, (size_t)rank + 1);
     memcpy(extents, shape->dim + start, (size_t)(end - start) * sizeof *extents);
     const ir_shape list = ir_shape_of(1, &(int64_t){end - start});
@@ -160,7 +183,16 @@ void onnx_read_shape(onnx_op *op) {
 
 void onnx_read_size(onnx_op *op) {
     uint64_t elements = 0;
-    if (!is_one(op, 1) || !is_known(op) || !ir_shape_elements(&onnx_op_input(op, 0)->shape, &elements)) {
+    if (!is_one(op, 1) || !is_tensor(op) || !ir_shape_elements(&onnx_op_input(op, 0)->shape, &elements)) {
+        return;
+    }
+    if (ir_shape_open(&onnx_op_input(op, 0)->shape)) {
+        const uint32_t list = counted_shape(op);
+        if (list != IR_NONE) {
+            onnx_op made = onnx_make(op, op->scope, "reduce_prod", &list, 1);
+            ir_attr_ints(op->r->m, made.node, "axes", &(int64_t){0}, 1);
+            give_made(op, onnx_finish(&made));
+        }
         return;
     }
     const ir_shape scalar = {0};

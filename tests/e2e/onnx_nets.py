@@ -42,13 +42,6 @@ def fault(*args, says, **more):
     assert f'graph/node[0] "n" {args[0]}: ' in done.stderr and says in done.stderr, (args, done.stderr)
 
 
-def unfit(*args, says, **more):
-    """What the definition refuses."""
-    file(*args, **more)
-    done = burin("inspect", "m.onnx", status=1)
-    assert says in done.stderr and f"operator[0] {args[0]}" in done.stderr, (args, done.stderr)
-
-
 def unsupported(*args, says, **more):
     file(*args, **more)
     done = burin("plan", "m.onnx", status=1)
@@ -90,7 +83,7 @@ fault("MaxPool", [x], opset=8, kernel_shape=[1, 1], dilations=[1, 1], says="dila
 fault("ConvTranspose", [x, ("f32", [2, 1, 3, 2])], output_shape=[1, 2, 3], says="output_shape: expected 2 values, got 3")
 fault("MaxUnpool", [("f32", [1, 1, 2]), ("i64", [1, 1, 2]), ("i64", [2], [1, 1])], kernel_shape=[2], says="output_shape: expected 3 values, got 2")
 fault("GlobalMaxPool", [("f32", [3])], says="an input of 1 extents: expected at least 2")
-unfit("Conv", [x, ("f32", [3, 3, 3, 2])], says="the input's channels are not the filter's times the groups")
+fault("Conv", [x, ("f32", [3, 3, 3, 2])], says="the input's channels are not the filter's times the groups")
 one = ("f32", [2])
 unsupported("BatchNormalization", [x, one, one, one, one], outputs=3, opset=9, says="operator BatchNormalization with 3 outputs")
 unsupported("BatchNormalization", [x, one, one, one, one], opset=7, spatial=0, says="operator BatchNormalization with spatial 0")
@@ -113,7 +106,7 @@ fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], activations=["Tan"], s
 fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], activations=["Tanh", "Tanh"], says="activations: expected 1 values, got 2")
 fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], hidden_size=4, says="hidden_size: 4, and the weights have 3")
 fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], direction="backward", says='direction: "backward": expected forward, reverse or bidirectional')
-unfit("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], direction="bidirectional", says="direction and functions must be those of the weights' directions")
+fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], direction="bidirectional", says="direction and functions must be those of the weights' directions")
 
 # ---- com.microsoft ----
 _, inputs, _, _ = node("RotaryEmbedding", [("f32", [1, 2, 4]), ("i64", [1, 2]), ("f32", [5, 2]), ("f32", [5, 2])], domain="com.microsoft", num_heads=1)
@@ -129,3 +122,19 @@ assert node("FusedGemm", [("f32", [2, 3]), ("f32", [3, 2])], domain="com.microso
 fault("QLinearConcat", [scale, zero, part, scale, zero, part], domain="com.microsoft", axis=0, says="6 inputs: expected a scale and a zero point, then three")
 unsupported("QLinearSoftmax", [part, scale, zero, scale, zero], domain="com.microsoft", opset_=12, says="operator QLinearSoftmax with opset 12")
 unsupported("Sampling", [part], domain="com.microsoft", says="operator Sampling of com.microsoft")
+
+# ---- FlexAttention: nodes of its own, with the modifiers' between them ----
+def flex(modifier, extents):
+    body = onnx.graph([modifier], [onnx.value("s", "f32", None)], [onnx.value("t", "f32", None)])
+    q = [onnx.value(name, "f32", [1, 2, 3, 4]) for name in "qkv"]
+    pathlib.Path("m.onnx").write_bytes(onnx.model(onnx.graph(
+        [onnx.node("FlexAttention", list("qkv"), ["y"], name="n", domain="ai.onnx.preview", score_mod=("graph", body))], q,
+        [onnx.value("y", "f32", extents)]), 26, [("ai.onnx.preview", 1)]))
+
+
+flex(onnx.node("Tanh", ["s"], ["t"]), [1, 2, 3, 4])
+burin("compile", "m.onnx", "--target", "ir", "-o", "m.ir", "--force", "--quiet")
+assert re.findall(r"node (\w+)", pathlib.Path("m.ir").read_text()) == ["attention_scores", "tanh", "softmax", "attention_values"]
+flex(onnx.node("Transpose", ["s"], ["t"], perm=[0, 2, 1, 3]), [1, 2, 3, 4])
+done = burin("inspect", "m.onnx", status=1)
+assert 'graph/node[0] "n" FlexAttention: score_mod gives f32 1x3x2x3: expected f32 1x2x3x3, as it takes' in done.stderr, done.stderr

@@ -95,6 +95,9 @@ void onnx_read_optional(onnx_op *op);
 void onnx_read_optional_get(onnx_op *op);
 void onnx_read_optional_has(onnx_op *op);
 
+/* ---- flex.c ---- */
+void onnx_read_flex_attention(onnx_op *op);
+
 /* ---- known.c ---- */
 void onnx_read_constant(onnx_op *op);
 void onnx_read_shape(onnx_op *op);

@@ -121,4 +121,10 @@ CASES += [
     Case('dropout', 'mask', 'Dropout', [f(2, 3), w(values=.5), known('bool', (), values=False)], 2, 13),
     Case('dropout', 'nothing_left_out', 'Dropout', [f(2, 3), w(values=0), known('bool', (), values=True)], 2, 13),
     Case('conv_transpose', 'same_stride_above_kernel', 'ConvTranspose', [f(1, 1, 3, 3), w(1, 1, 1, 2)], strides=[2, 3], auto_pad='SAME_LOWER'),
+    Case('matmul_integer', 'row', 'MatMulInteger', [q('u8', 3), kq('u8', 2, 3, 2), kq('u8'), kq('u8')]),
+    Case('matmul_integer', 'column', 'MatMulInteger', [q('u8', 2, 2, 3), kq('u8', 3), kq('u8'), kq('u8')]),
+    Case('matmul_integer', 'row_by_column', 'MatMulInteger', [q('u8', 3), kq('u8', 3), kq('u8')]),
+    Case('qlinear_matmul', 'row', 'QLinearMatMul', [q('u8', 4), w(values=.02), kq('u8'), kq('u8', 4, 3), w(values=.03), kq('u8'), w(values=.1), kq('u8')]),
+    Case('qlinear_matmul', 'column', 'QLinearMatMul', [q('u8', 2, 4), w(values=.02), kq('u8'), kq('u8', 4), w(values=.03), kq('u8'), w(values=.1), kq('u8')]),
+    Case('qlinear_matmul', 'row_by_column', 'QLinearMatMul', [q('u8', 4), w(values=.02), kq('u8'), kq('u8', 4), w(values=.03), kq('u8'), w(values=.1), kq('u8')]),
 ]

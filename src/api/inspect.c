@@ -46,7 +46,7 @@ typedef struct node_facts {
     const char *why; /* the first reason why not */
 } node_facts;
 
-static node_facts facts_of(burin_context *c, const burin_model *m, const ir_graph *g, const ir_node *n) {
+static node_facts find_facts(burin_context *c, const burin_model *m, const ir_graph *g, const ir_node *n) {
     base_arena *scratch = base_arena_new(&c->memory);
     base_diags d = {.arena = scratch};
     const char *names[] = {"tflm"};
@@ -62,6 +62,30 @@ static node_facts facts_of(burin_context *c, const burin_model *m, const ir_grap
     }
     base_arena_free(scratch);
     return f;
+}
+
+/* What is known of nodes, by ops_key. */
+typedef struct facts_list {
+    base_map *at; /* -> index in facts */
+    BASE_VEC(node_facts) facts;
+    base_text key;
+} facts_list;
+
+static node_facts facts_of(burin_context *c, const burin_model *m, const ir_graph *g, const ir_node *n,
+                           facts_list *known) {
+    known->key.n = 0;
+    known->key.arena = c->arena;
+    known->at = known->at != NULL ? known->at : base_map_new(c->arena);
+    if (!ops_key(&known->key, g, n, true)) {
+        return find_facts(c, m, g, n);
+    }
+    bool is_new;
+    uint64_t *index = base_map_put(known->at, known->key.at, known->key.n, &is_new);
+    if (is_new) {
+        *index = known->facts.n;
+        *BASE_PUSH(c->arena, &known->facts) = find_facts(c, m, g, n);
+    }
+    return known->facts.at[*index];
 }
 
 static uint64_t constant_bytes(const ir_graph *g) {
@@ -109,6 +133,7 @@ static void inspect_text(burin_context *c, const burin_model *m, base_text *t) {
     const ir_model *ir = m->ir;
     uint64_t macs = 0, bytes = 0;
     size_t unsupported = 0, nodes = 0, tensors = 0;
+    facts_list known = {0};
     for (size_t i = 0; i < ir->graphs.n; i++) {
         nodes += ir->graphs.at[i].nodes.n;
         tensors += ir->graphs.at[i].tensors.n;
@@ -128,7 +153,7 @@ static void inspect_text(burin_context *c, const burin_model *m, base_text *t) {
         }
         base_put(t, "\n%5s  %-24s %-5s %-16s %12s\n", "id", "operator", "type", "output", "MACs");
         for (size_t k = 0; k < g->nodes.n; k++) {
-            node_facts f = facts_of(c, m, g, &g->nodes.at[k]);
+            node_facts f = facts_of(c, m, g, &g->nodes.at[k], &known);
             put_node_text(t, c->arena, g, &g->nodes.at[k], &f);
             put_graphs_text(t, c->arena, &g->nodes.at[k]);
             macs += f.macs;
@@ -171,8 +196,9 @@ static void put_numbers(base_text *t, const char *name, const uint32_t *list, si
     base_puts(t, "]");
 }
 
-static void put_node_json(burin_context *c, const burin_model *m, base_text *t, const ir_graph *g, const ir_node *n) {
-    node_facts f = facts_of(c, m, g, n);
+static void put_node_json(burin_context *c, const burin_model *m, base_text *t, const ir_graph *g, const ir_node *n,
+                          facts_list *known) {
+    node_facts f = facts_of(c, m, g, n, known);
     base_put(t, "{\"id\":%d,\"op\":", n->id_count > 0 && n->ids[0] != IR_NONE ? (int)n->ids[0] : -1);
     base_put_quoted(t, n->op);
     base_puts(t, ",\"source\":");
@@ -197,14 +223,14 @@ static void put_node_json(burin_context *c, const burin_model *m, base_text *t, 
 }
 
 /* What a graph takes, gives and does, without the brackets around it. */
-static void put_graph_json(burin_context *c, const burin_model *m, base_text *t, const ir_graph *g) {
+static void put_graph_json(burin_context *c, const burin_model *m, base_text *t, const ir_graph *g, facts_list *known) {
     put_numbers(t, "inputs", g->inputs.at, g->inputs.n);
     base_puts(t, ",");
     put_numbers(t, "outputs", g->outputs.at, g->outputs.n);
     base_puts(t, ",\n\"operators\":[\n");
     for (size_t i = 0; i < g->nodes.n; i++) {
         base_puts(t, i ? ",\n" : "");
-        put_node_json(c, m, t, g, &g->nodes.at[i]);
+        put_node_json(c, m, t, g, &g->nodes.at[i], known);
     }
     base_puts(t, "\n],\n\"tensors\":[\n");
     for (size_t i = 0; i < g->tensors.n; i++) {
@@ -215,12 +241,13 @@ static void put_graph_json(burin_context *c, const burin_model *m, base_text *t,
 }
 
 static void inspect_json(burin_context *c, const burin_model *m, base_text *t) {
+    facts_list known = {0};
     base_puts(t, "{\"file\":");
     base_put_quoted(t, m->file);
     base_puts(t, ",\"format\":");
     base_put_quoted(t, m->ir->format);
     base_puts(t, ",");
-    put_graph_json(c, m, t, &m->ir->graphs.at[0]);
+    put_graph_json(c, m, t, &m->ir->graphs.at[0], &known);
     base_puts(t, ",\n\"states\":[");
     for (size_t i = 0; i < m->ir->states.n; i++) {
         const ir_state *s = &m->ir->states.at[i];
@@ -235,7 +262,7 @@ static void inspect_json(burin_context *c, const burin_model *m, base_text *t) {
                  m->ir->graphs.at[i].index);
         base_put_quoted(t, m->ir->graphs.at[i].name);
         base_puts(t, ",");
-        put_graph_json(c, m, t, &m->ir->graphs.at[i]);
+        put_graph_json(c, m, t, &m->ir->graphs.at[i], &known);
         base_puts(t, "}");
     }
     base_puts(t, "]}\n");

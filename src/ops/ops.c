@@ -27,6 +27,7 @@ struct ops_registry {
     BASE_VEC(own_text) texts;     /* of it */
     bool *parsed;                 /* of ops_sources */
     BASE_VEC(const char *) names; /* of operators: the files' names without .op */
+    base_map *number;             /* name -> index in names */
     BASE_VEC(size_t) source;      /* index in ops_sources of names.at[i] */
 };
 
@@ -38,11 +39,15 @@ ops_registry *ops_registry_new(base_arena *arena) {
     ops_registry *r = BASE_NEW(arena, ops_registry);
     r->arena = arena;
     r->parsed = BASE_NEWS(arena, bool, ops_source_count + 1);
+    r->number = base_map_new(arena);
     for (size_t i = 0; i < ops_source_count; i++) {
         if (!is_shared(&ops_sources[i])) {
             *BASE_PUSH(arena, &r->names) =
                 base_strndup(arena, ops_sources[i].name, strlen(ops_sources[i].name) - strlen(".op"));
             *BASE_PUSH(arena, &r->source) = i;
+            bool is_new;
+            const char *name = r->names.at[r->names.n - 1];
+            *base_map_put(r->number, name, strlen(name), &is_new) = r->names.n - 1;
         }
     }
     return r;
@@ -56,13 +61,9 @@ const char *ops_name(const ops_registry *r, size_t i) {
     return r->names.at[i];
 }
 
-/* Linear: some hundred names, asked once a node. */
 static size_t find(const ops_registry *r, const char *op) {
-    size_t i = 0;
-    while (i < r->names.n && strcmp(r->names.at[i], op) != 0) {
-        i++;
-    }
-    return i;
+    const uint64_t *at = base_map_get(r->number, op, strlen(op));
+    return at != NULL ? (size_t)*at : r->names.n;
 }
 
 /* The caller's name of an operator that has its meaning from the caller's text; NULL: it is Burin's. */

@@ -67,6 +67,9 @@ bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_grap
  * error, since a run would have one number here and another there. */
 base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_node *n, const lang_program *p,
                               base_diags *d);
+/* Appends bytes that are equal for two nodes only if ops_instantiate gives them the same program, but for names and places
+ * (outputs_known false: ops_output_shapes the same answer). false: no such bytes, and key is of no use. */
+bool ops_key(base_text *key, const ir_graph *g, const ir_node *n, bool outputs_known);
 /* All operators of the model for which no definition exists, or no overload fits: one diagnostic each, all listed. */
 base_status ops_check(base_arena *arena, ops_registry *r, const ir_model *m, const ops_goal *goal, base_diags *d);
 

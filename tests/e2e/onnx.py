@@ -169,4 +169,4 @@ for message, says in ((sparse([1, 3], [0, 3], [3]), "index 1 is outside of 3"), 
 
 # ---- an order of extents that is none ----
 file("turn.onnx", onnx.model(onnx.graph([onnx.node("Transpose", ["x"], ["y"], perm=[0, 0])], [onnx.value("x", "f32", [2, 3])], [onnx.value("y", "f32")])))
-refused("plan", "turn.onnx", says="graph/node[0] Transpose: transpose: each extent once in the permutation")
+refused("plan", "turn.onnx", says="graph/node[0] Transpose: perm: axis 0 is given twice")

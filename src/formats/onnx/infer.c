@@ -57,23 +57,63 @@ static void refuse(onnx_op *op, const base_diags *own) {
     }
 }
 
-bool onnx_infer(onnx_op *op) {
+/* What a node gives. */
+typedef struct given {
+    ir_shape *shapes;
+    base_type *types;
+    uint32_t *dynamic;
+} given;
+
+static bool find_given(onnx_op *op, given *out) {
     onnx_reader *r = op->r;
-    const ir_node *n = op->node;
-    uint32_t *dynamic = BASE_NEWS(r->arena, uint32_t, n->output_count + 1);
-    ir_shape *shapes = BASE_NEWS(r->arena, ir_shape, n->output_count + 1);
-    base_type *types = BASE_NEWS(r->arena, base_type, n->output_count + 1);
-    if (!ops_has(r->ops, n->op)) {
-        onnx_op_unsupported(op, base_printf(r->arena, "operator %s", op->type), "burin operators lists those that are");
-        return false;
-    }
+    const size_t n = op->node->output_count;
     base_diags own = {.arena = r->arena};
-    if (ops_output_shapes(r->arena, r->ops, r->m, onnx_graph_of(r, op->scope), n, NULL, shapes, types, dynamic, &own) !=
-        BASE_OK) {
+    out->dynamic = BASE_NEWS(r->arena, uint32_t, n + 1);
+    out->shapes = BASE_NEWS(r->arena, ir_shape, n + 1);
+    out->types = BASE_NEWS(r->arena, base_type, n + 1);
+    if (ops_output_shapes(r->arena, r->ops, r->m, onnx_graph_of(r, op->scope), op->node, NULL, out->shapes, out->types,
+                          out->dynamic, &own) != BASE_OK) {
         refuse(op, &own);
         return false;
     }
-    set_outputs(op, shapes, types, dynamic);
+    return true;
+}
+
+/* Large models have few nodes that are unlike each other. */
+static bool find_once(onnx_op *op, given *out) {
+    onnx_reader *r = op->r;
+    r->inferred = r->inferred ? r->inferred : base_map_new(r->arena);
+    r->key.arena = r->arena;
+    r->key.n = 0;
+    if (!ops_key(&r->key, onnx_graph_of(r, op->scope), op->node, false)) {
+        return find_given(op, out);
+    }
+    const uint64_t *known = base_map_get(r->inferred, r->key.at, r->key.n);
+    if (known) {
+        *out = *(const given *)(uintptr_t)*known;
+        return true;
+    }
+    if (!find_given(op, out)) {
+        return false;
+    }
+    bool is_new;
+    given *kept = BASE_NEW(r->arena, given);
+    *kept = *out;
+    *base_map_put(r->inferred, r->key.at, r->key.n, &is_new) = (uint64_t)(uintptr_t)kept;
+    return true;
+}
+
+bool onnx_infer(onnx_op *op) {
+    onnx_reader *r = op->r;
+    given gives;
+    if (!ops_has(r->ops, op->node->op)) {
+        onnx_op_unsupported(op, base_printf(r->arena, "operator %s", op->type), "burin operators lists those that are");
+        return false;
+    }
+    if (!find_once(op, &gives)) {
+        return false;
+    }
+    set_outputs(op, gives.shapes, gives.types, gives.dynamic);
     if (!fold(op)) {
         onnx_given_by(r, op->scope->graph, (uint32_t)onnx_graph_of(r, op->scope)->nodes.n - 1);
     }

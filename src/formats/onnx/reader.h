@@ -91,13 +91,15 @@ typedef struct onnx_reader {
     bool usage;           /* what the caller says does not fit the model */
     int64_t ir_version;
     onnx_imports imports;
-    base_map *functions; /* by domain, name and overload -> address of an onnx_function */
+    base_map *functions;         /* by domain, name and overload -> address of an onnx_function */
     BASE_VEC(const char *) dims; /* names of open extents */
     /* of each tensor of graph 0: for each extent its name's number in dims + 1; 0: it is known. NULL: it has none */
     BASE_VEC(uint32_t *) open;
     BASE_VEC(onnx_contents_list) contents; /* of each graph; none: the model is read for no single run */
     base_map *files;                       /* of external data: location -> address of a base_file; NULL: none yet */
     uint64_t dense;                        /* bytes of the sparse constants, made dense */
+    base_map *inferred;                    /* of nodes, by ops_key: address of what they give */
+    base_text key;                         /* room for one */
     size_t depth;                          /* of graphs and functions that are being read */
     uint64_t size;                         /* nodes read so far, of functions each time that they are called */
 } onnx_reader;

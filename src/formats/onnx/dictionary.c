@@ -71,6 +71,7 @@
 #define OUTPUTS(most, remedy) STEP(outputs, NULL, NULL, remedy, 0, most, 0)
 #define GIVEN_TEXT(name, value) STEP(given, name, NULL, value, 0, 0, 0)
 #define NUMBER_IN(name, input) STEP(number_in, name, NULL, NULL, 0, input, 0)
+#define COUNT_IN(name, input) STEP(number_in, name, NULL, NULL, 0, input, 1)
 #define REFUSED(what, remedy) STEP(refused, remedy, NULL, what, 0, 0, 0)
 #define RANDOM                                                                                                         \
     REFUSED("whose outputs are random",                                                                                \

@@ -20,16 +20,17 @@ extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes
 /* steps_recurrent.c */
 extern const onnx_step_kind onnx_step_recurrent;
 /* steps_ms.c */
-extern const onnx_step_kind onnx_step_order, onnx_step_absent, onnx_step_triples, onnx_step_fused,
-    onnx_step_at_least;
+extern const onnx_step_kind onnx_step_order, onnx_step_absent, onnx_step_triples, onnx_step_fused, onnx_step_at_least;
 /* steps_nets.c */
 extern const onnx_step_kind onnx_step_window, onnx_step_transposed, onnx_step_unpool, onnx_step_axes_from,
     onnx_step_given, onnx_step_mean_axes, onnx_step_outputs, onnx_step_float_optional, onnx_step_dropout;
 /* steps_moves.c */
-extern const onnx_step_kind onnx_step_indexes_out, onnx_step_number_in, onnx_step_refused, onnx_step_perm,
-    onnx_step_reshape, onnx_step_flatten, onnx_step_squeeze, onnx_step_unsqueeze, onnx_step_expand, onnx_step_fill,
-    onnx_step_slice, onnx_step_slice_in, onnx_step_pad, onnx_step_center, onnx_step_split, onnx_step_tile_axis,
-    onnx_step_range, onnx_step_behind, onnx_step_axis_if, onnx_step_ints_like, onnx_step_most_in;
+extern const onnx_step_kind onnx_step_perm, onnx_step_reshape, onnx_step_flatten, onnx_step_squeeze,
+    onnx_step_unsqueeze, onnx_step_expand, onnx_step_fill, onnx_step_slice, onnx_step_slice_in, onnx_step_pad,
+    onnx_step_center, onnx_step_split, onnx_step_tile_axis;
+/* steps_numbers.c */
+extern const onnx_step_kind onnx_step_indexes_out, onnx_step_number_in, onnx_step_most_in, onnx_step_refused,
+    onnx_step_range, onnx_step_behind, onnx_step_axis_if, onnx_step_ints_like;
 /* steps_resize.c */
 extern const onnx_step_kind onnx_step_resize, onnx_step_upsample, onnx_step_grid_mode;
 

@@ -148,7 +148,7 @@ static void make_axis(onnx_op *op, const onnx_step *s) {
 static void put_axis(onnx_out *out, const onnx_step *s) {
     const ir_attr *a = onnx_out_attr(out, s->name, IR_INT);
     const int64_t rank = (int64_t)onnx_out_input(out, 0)->shape.rank + s->b;
-    if (a && a->v.i != (s->a < 0 ? s->a + rank : s->a)) {
+    if (a && (s->text || a->v.i != (s->a < 0 ? s->a + rank : s->a))) {
         onnx_out_int(out, s->attr, a->v.i);
     }
 }

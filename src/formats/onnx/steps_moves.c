@@ -5,7 +5,6 @@
  */
 #include "formats/onnx/steps.h"
 
-#include <math.h>
 #include <string.h>
 
 /* A list of an attribute, or of constant input a; *list NULL: absent. false: a fault, or noted as not supported. */
@@ -62,39 +61,7 @@ static void set_shape(onnx_op *op, const char *name, const int64_t *list, size_t
     set_ints(op, name, out, n);
 }
 
-/* ---- one attribute ---- */
-
-static void make_indexes_out(onnx_op *op, const onnx_step *s) {
-    if ((size_t)s->a < op->output_count) {
-        onnx_graph_of(op->r, op->scope)->tensors.at[op->outputs[s->a]].type = BASE_I64;
-    }
-}
-
-static void put_indexes_out(onnx_out *out, const onnx_step *s) {
-    if ((size_t)s->a < out->node->output_count && onnx_out_output(out, (size_t)s->a)->type != BASE_I64) {
-        onnx_out_cannot(out, "its output %d is not of type i64", s->a);
-    }
-}
-const onnx_step_kind onnx_step_indexes_out = {"INDEXES_OUT", make_indexes_out, put_indexes_out};
-
-static void make_number_in(onnx_op *op, const onnx_step *s) {
-    size_t n;
-    const double *list = onnx_op_numbers(op, (size_t)s->a, &n);
-    if (!list) {
-        return;
-    }
-    if (n != 1 || !(fabs(list[0]) < 0x1p53)) {
-        onnx_op_error(op, "%s: input %d has %zu elements: expected one number", s->name, s->a, n);
-        return;
-    }
-    ir_attr_int(op->r->m, op->node, s->name, (int64_t)list[0]);
-}
-const onnx_step_kind onnx_step_number_in = {"NUMBER_IN", make_number_in, NULL};
-
-static void make_refused(onnx_op *op, const onnx_step *s) {
-    onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s, %s", op->type, s->text), s->name);
-}
-const onnx_step_kind onnx_step_refused = {"REFUSED", make_refused, NULL};
+/* ---- shapes ---- */
 
 static void make_perm(onnx_op *op, const onnx_step *s) {
     size_t n;
@@ -120,9 +87,15 @@ static void make_perm(onnx_op *op, const onnx_step *s) {
         set_ints(op, s->name, list, rank);
     }
 }
-const onnx_step_kind onnx_step_perm = {"PERM", make_perm, NULL};
 
-/* ---- shapes ---- */
+/* A list as an attribute. */
+static void put_list(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INTS);
+    if (a) {
+        onnx_out_ints(out, s->attr, a->v.ints, a->n);
+    }
+}
+const onnx_step_kind onnx_step_perm = {"PERM", make_perm, put_list};
 
 /* The extent that -1 stands for, so that there are as many elements as in the input; < 0: reported. */
 static int64_t extent_left(onnx_op *op, const ir_shape *in, const int64_t *list, size_t n) {
@@ -172,7 +145,25 @@ static void make_reshape(onnx_op *op, const onnx_step *s) {
         set_shape(op, s->name, out, n, left);
     }
 }
-const onnx_step_kind onnx_step_reshape = {"RESHAPE", make_reshape, NULL};
+
+/* Every shape is one of the latest version. */
+static void put_reshape(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INTS);
+    bool zero = false, open = false;
+    for (size_t i = 0; a && i < a->n; i++) {
+        zero = zero || a->v.ints[i] == 0;
+        open = open || a->v.ints[i] < 0;
+    }
+    if (s->attr || (zero && (open || !s->b))) {
+        onnx_out_cannot(out, "its %s has an extent of 0", s->name);
+    } else if (a) {
+        if (zero) {
+            onnx_out_int(out, "allowzero", 1);
+        }
+        onnx_out_list(out, (size_t)s->a, s->name, a->v.ints, a->n);
+    }
+}
+const onnx_step_kind onnx_step_reshape = {"RESHAPE", make_reshape, put_reshape};
 
 static void make_flatten(onnx_op *op, const onnx_step *s) {
     const ir_shape *in = shape_of(op);
@@ -281,7 +272,14 @@ static void make_expand(onnx_op *op, const onnx_step *s) {
     }
     set_ints(op, s->name, out, rank);
 }
-const onnx_step_kind onnx_step_expand = {"EXPAND", make_expand, NULL};
+
+static void put_expand(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INTS);
+    if (a) {
+        onnx_out_list(out, (size_t)s->a, s->name, a->v.ints, a->n);
+    }
+}
+const onnx_step_kind onnx_step_expand = {"EXPAND", make_expand, put_expand};
 
 static void make_fill(onnx_op *op, const onnx_step *s) {
     static const float zero = 0;
@@ -388,7 +386,33 @@ static void make_slice_in(onnx_op *op, const onnx_step *s) {
         make_slices(op, &l);
     }
 }
-const onnx_step_kind onnx_step_slice_in = {"SLICE_IN", make_slice_in, NULL};
+
+/* Of all axes; an end before the first element is said by the least number. */
+static void put_slice_in(onnx_out *out, const onnx_step *s) {
+    const ir_attr *begin = onnx_out_attr(out, "begin", IR_INTS), *strides = onnx_out_attr(out, "strides", IR_INTS);
+    const ir_attr *extents = onnx_out_attr(out, "extents", IR_INTS), *shape = onnx_out_attr(out, "shape", IR_INTS);
+    const uint32_t rank = onnx_out_input(out, 0)->shape.rank;
+    int64_t ends[IR_MAX_RANK], axes[IR_MAX_RANK];
+    (void)s;
+    if (!begin || !strides || !extents || !shape || begin->n != rank || strides->n != rank || extents->n != rank) {
+        onnx_out_cannot(out, "it is not of as many axes as its input");
+        return;
+    }
+    if (shape->n != rank || memcmp(shape->v.ints, extents->v.ints, rank * sizeof *shape->v.ints) != 0) {
+        onnx_out_cannot(out, "its shape is not of its extents");
+        return;
+    }
+    for (uint32_t i = 0; i < rank; i++) {
+        const int64_t end = begin->v.ints[i] + extents->v.ints[i] * strides->v.ints[i];
+        ends[i] = extents->v.ints[i] < 0 ? INT64_MAX : end < 0 ? INT64_MIN : end;
+        axes[i] = (int64_t)i;
+    }
+    onnx_out_list(out, 1, "starts", begin->v.ints, rank);
+    onnx_out_list(out, 2, "ends", ends, rank);
+    onnx_out_list(out, 3, "axes", axes, rank);
+    onnx_out_list(out, 4, "steps", strides->v.ints, rank);
+}
+const onnx_step_kind onnx_step_slice_in = {"SLICE_IN", make_slice_in, put_slice_in};
 
 /* ---- pads ---- */
 
@@ -445,7 +469,24 @@ static void make_pad(onnx_op *op, const onnx_step *s) {
         (void)onnx_op_float(op, "value", 0);
     }
 }
-const onnx_step_kind onnx_step_pad = {"PAD", make_pad, NULL};
+
+/* Of all axes, in the latest version. */
+static void put_pad(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INTS), *mode = onnx_out_optional(out, "mode", IR_TEXT);
+    int64_t *pads = BASE_NEWS(out->arena, int64_t, a ? a->n + 1 : 1);
+    for (size_t i = 0; a && i < a->n; i++) {
+        pads[i % 2 * (a->n / 2) + i / 2] = a->v.ints[i];
+    }
+    if (!s->b || onnx_out_input(out, 0)->quant.n) {
+        onnx_out_cannot(out, s->b ? "its values are quantised" : "it is of an earlier version");
+    } else if (a) {
+        onnx_out_list(out, (size_t)s->a, s->name, pads, a->n);
+    }
+    if (mode) {
+        onnx_out_text(out, "mode", mode->v.text);
+    }
+}
+const onnx_step_kind onnx_step_pad = {"PAD", make_pad, put_pad};
 
 static void make_center(onnx_op *op, const onnx_step *s) {
     size_t n, n_axes;
@@ -509,7 +550,19 @@ static void make_split(onnx_op *op, const onnx_step *s) {
     ir_attr_int(op->r->m, op->node, "axis", axis);
     set_ints(op, s->name, sizes, pieces);
 }
-const onnx_step_kind onnx_step_split = {"SPLIT", make_split, NULL};
+
+static void put_split(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INTS), *axis = onnx_out_attr(out, "axis", IR_INT);
+    if (a && a->n != out->node->output_count) {
+        onnx_out_cannot(out, "some of its pieces are no outputs");
+    } else if (s->attr) {
+        onnx_out_cannot(out, "it is of an earlier version");
+    } else if (a && axis) {
+        onnx_out_int(out, "axis", axis->v.i);
+        onnx_out_list(out, (size_t)s->a, s->name, a->v.ints, a->n);
+    }
+}
+const onnx_step_kind onnx_step_split = {"SPLIT", make_split, put_split};
 
 /* How often, and along which axis: the first version's two inputs. */
 static void make_tile_axis(onnx_op *op, const onnx_step *s) {
@@ -534,110 +587,3 @@ static void make_tile_axis(onnx_op *op, const onnx_step *s) {
     }
 }
 const onnx_step_kind onnx_step_tile_axis = {"TILE_AXIS", make_tile_axis, NULL};
-
-/* ---- counts ---- */
-
-/* ceil((limit - start) / step), at least 0; -1: it is none. */
-static int64_t count_of(base_type type, base_value start, base_value limit, base_value step) {
-    if (base_type_is_float(type)) {
-        const double n = ceil((limit.f - start.f) / step.f);
-        return n > 0 ? (n < 0x1p48 ? (int64_t)n : -1) : n <= 0 ? 0 : -1;
-    }
-    const bool down = step.i < 0;
-    const uint64_t pace = down ? 0 - (uint64_t)step.i : (uint64_t)step.i;
-    const bool some = down ? limit.i < start.i : limit.i > start.i;
-    const uint64_t gap = down ? (uint64_t)start.i - (uint64_t)limit.i : (uint64_t)limit.i - (uint64_t)start.i;
-    const uint64_t n = some && pace ? gap / pace + (gap % pace != 0) : 0;
-    return n < (uint64_t)1 << 48 ? (int64_t)n : -1;
-}
-
-static void make_range(onnx_op *op, const onnx_step *s) {
-    base_value v[3];
-    const base_type type = onnx_op_input(op, 0)->type;
-    for (size_t i = 0; i < 3; i++) {
-        size_t n;
-        const bool was = op->dropped[i];
-        const double *list = onnx_op_numbers(op, i, &n);
-        const ir_tensor *t = onnx_op_input(op, i);
-        if (!list) {
-            return;
-        }
-        if (n != 1 || t->type != type || type == BASE_BOOL) {
-            onnx_op_error(op, "input %zu: %zu elements of %s: expected one number of %s", i, n, base_type_name(t->type),
-                          base_type_name(type));
-            return;
-        }
-        v[i] = base_load(type, onnx_op_contents(op, i), 0);
-        op->dropped[i] = i == 1 || was;
-    }
-    if (base_type_is_float(type) ? v[2].f == 0 : v[2].i == 0) {
-        onnx_op_error(op, "the step is 0");
-        return;
-    }
-    const int64_t count = count_of(type, v[0], v[1], v[2]);
-    if (count < 0) {
-        onnx_op_error(op, "its inputs say no number of elements");
-        return;
-    }
-    ir_attr_int(op->r->m, op->node, s->name, count);
-}
-const onnx_step_kind onnx_step_range = {"RANGE", make_range, NULL};
-
-/* Places of the axis behind the wanted one. */
-static void make_behind(onnx_op *op, const onnx_step *s) {
-    const uint32_t rank = onnx_op_input(op, 0)->shape.rank;
-    const int64_t axis = onnx_op_int(op, s->attr, s->a);
-    const int64_t at = onnx_op_failed(op) ? -1 : onnx_op_axis(op, s->attr, axis, rank);
-    if (at >= 0) {
-        ir_attr_int(op->r->m, op->node, s->name, (int64_t)rank - 1 - at);
-    }
-}
-const onnx_step_kind onnx_step_behind = {"BEHIND", make_behind, NULL};
-
-/* An axis that may be absent: no attribute then. */
-static void make_axis_if(onnx_op *op, const onnx_step *s) {
-    const onnx_attr *a = onnx_op_attr(op, s->attr, ONNX_INT);
-    const int64_t at = a ? onnx_op_axis(op, s->attr, a->i, onnx_op_input(op, 0)->shape.rank) : -1;
-    if (at >= 0) {
-        ir_attr_int(op->r->m, op->node, s->name, at);
-    }
-}
-const onnx_step_kind onnx_step_axis_if = {"AXIS_IF", make_axis_if, NULL};
-
-/* A list that has one entry for each of another attribute's; otherwise all the same number. */
-static void make_ints_like(onnx_op *op, const onnx_step *s) {
-    size_t n;
-    const int64_t *given = onnx_op_ints(op, s->attr, &n);
-    const ir_attr *like = ir_attr_find(op->node, s->text);
-    if (onnx_op_failed(op) || !like || like->kind != IR_INTS) {
-        return;
-    }
-    const size_t count = like->n * (size_t)s->b;
-    int64_t *list = BASE_NEWS(op->r->arena, int64_t, count + 1);
-    if (given && n != count) {
-        onnx_op_error(op, "%s: expected %zu values, got %zu", s->attr, count, n);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        list[i] = given ? given[i] : s->a;
-    }
-    set_ints(op, s->name, list, count);
-}
-const onnx_step_kind onnx_step_ints_like = {"INTS_LIKE", make_ints_like, NULL};
-
-/* Where it is not constant the number is read when the module runs; else its place is empty. */
-static void make_most_in(onnx_op *op, const onnx_step *s) {
-    size_t n;
-    if (!onnx_op_has_input(op, (size_t)s->a) || !onnx_op_contents(op, (size_t)s->a)) {
-        return;
-    }
-    const int64_t *list = onnx_op_constant(op, (size_t)s->a, &n);
-    op->dropped[s->a] = false;
-    op->inputs[s->a] = IR_NONE;
-    if (list && n == 1) {
-        ir_attr_int(op->r->m, op->node, s->name, list[0] < 0 ? 0 : list[0]);
-    } else if (list) {
-        onnx_op_error(op, "input %d has %zu elements: expected one number", s->a, n);
-    }
-}
-const onnx_step_kind onnx_step_most_in = {"MOST_IN", make_most_in, NULL};

@@ -103,6 +103,7 @@ assert [float(v) for v in a["alphas"][1:-1].split(",")] == [0, 0, 0.5, 0.25, 1, 
 assert [float(v) for v in a["betas"][1:-1].split(",")] == [0, 0, 0, 0.75, 0, 0]
 assert node("GRU", [s, ("f32", [1, 9, 2]), ("f32", [1, 9, 3])], linear_before_reset=1)[2]["functions"] == "[0, 1]"
 fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], activations=["Tan"], says='activations: "Tan" is no function')
+fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], activations=["ScaledTanh"], activation_alpha=[0.5], says="ScaledTanh needs a number of")
 fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], activations=["Tanh", "Tanh"], says="activations: expected 1 values, got 2")
 fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], hidden_size=4, says="hidden_size: 4, and the weights have 3")
 fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], direction="backward", says='direction: "backward": expected forward, reverse or bidirectional')

@@ -78,6 +78,9 @@ static void make_recurrent(onnx_op *op, const onnx_step *s) {
     for (size_t i = 0, k = 0, m = 0; i < n; i++) {
         const bool has_alpha = functions[numbers[i]].has_alpha, has_beta = functions[numbers[i]].has_beta;
         const bool given_alpha = has_alpha && alpha && k < alpha->n, given_beta = has_beta && beta && m < beta->n;
+        if (!strcmp(functions[numbers[i]].name, "ScaledTanh") && (!given_alpha || !given_beta) && !onnx_op_failed(op)) {
+            onnx_op_error(op, "activations: ScaledTanh needs a number of activation_alpha and one of activation_beta");
+        }
         alphas[i] = (double)(given_alpha ? alpha->floats[k++] : functions[numbers[i]].alpha);
         betas[i] = (double)(given_beta ? beta->floats[m++] : functions[numbers[i]].beta);
     }

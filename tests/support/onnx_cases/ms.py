@@ -95,4 +95,12 @@ CASES = [
          known('i32', (), values=4)], 3, num_heads=2, kv_num_heads=1, local_window_size=2, softcap=5.),
     Case('embed_layer_normalization', 'segments', 'EmbedLayerNormalization', [ints(2, 3, high=4), ints(2, 3), w(5, 4), w(3, 4), w(2, 4), w(4), w(4), ints(2, 3)], 2),
     Case('embed_layer_normalization', 'words', 'EmbedLayerNormalization', [ints(1, 3, high=4), None, w(5, 4), w(3, 4), None, w(4), w(4)], 3),
+    Case('q_attention', 'mask_past', 'QAttention', [q('u8', 2, 2, 4), kq('i8', 4, 12), w(12), scale(.01), scale(.02), ints(2, 5), zero('u8', 120), zero('i8', 0), f(2, 2, 2, 3, 2)], 2,
+         num_heads=2),
+    Case('q_attention', 'each_column_unidirectional', 'QAttention', [q('u8', 1, 3, 4), kq('i8', 4, 12), w(12), scale(.01), w(12, low=.005, high=.02), None, zero('u8', 120),
+         known('i8', (12,), -9, 9)], num_heads=2, unidirectional=1),
+    Case('quantize_linear', 'of_microsoft', 'QuantizeLinear', [f(2, 3), w(3, low=.01, high=.1), kq('u8', 3)], axis=1),
+    Case('dequantize_linear', 'of_microsoft', 'DequantizeLinear', [q('u8', 2, 3), scale(.5), zero('u8', 3)]),
+    Case('trilu', 'of_microsoft', 'Trilu', [f(3, 4), known('i64', (), values=1)]),
+    Case('fused_matmul', 'older', 'TransposeMatMul', [f(3, 2), f(3, 2)], transA=1),
 ]

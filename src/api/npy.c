@@ -167,7 +167,7 @@ static void put_unpacked(base_text *out, const burin_array *a, unsigned bits) {
         n *= (uint64_t)a->dim[k];
     }
     for (uint64_t i = 0; i < n; i++) {
-        const unsigned whole = ((const uint8_t *)a->data)[i * bits / 8] >> (i * bits % 8);
+        const unsigned whole = (unsigned)((const uint8_t *)a->data)[i * bits / 8] >> (i * bits % 8);
         base_putn(out, &(uint8_t){(uint8_t)(whole & ((1u << bits) - 1))}, 1);
     }
 }

@@ -112,8 +112,9 @@ static void put_int_in(onnx_out *out, const onnx_step *s) {
     const ir_shape scalar = {0};
     void *data = base_alloc(out->arena, 1, sizeof(int64_t));
     if (a && (a->v.i || (size_t)s->a < out->word->needed)) {
-        base_store(BASE_I64, data, 0, (base_value){.i = a->v.i});
-        onnx_out_constant(out, (size_t)s->a, s->name, BASE_I64, &scalar, data);
+        const base_type type = s->b ? BASE_I32 : BASE_I64;
+        base_store(type, data, 0, (base_value){.i = a->v.i});
+        onnx_out_constant(out, (size_t)s->a, s->name, type, &scalar, data);
     }
 }
 const onnx_step_kind onnx_step_int_in = {"INT_IN", make_int_in, put_int_in};

@@ -1,5 +1,5 @@
 /* steps_ms.c - steps for operators of com.microsoft, which say in inputs and attributes of their own what Burin's definitions
- * have elsewhere (words.def says what each does). None is written: what they are of is said in ai.onnx's operators.
+ * have elsewhere (words.def says what each does).
  */
 #include "formats/onnx/steps.h"
 
@@ -67,7 +67,29 @@ static void make_triples(onnx_op *op, const onnx_step *s) {
         ir_attr_ints(op->r->m, op->node, s->attr, zeros, n + 1);
     }
 }
-const onnx_step_kind onnx_step_triples = {"TRIPLES", make_triples, NULL};
+static void put_number(onnx_out *out, size_t at, const char *name, base_type type, base_value v) {
+    const ir_shape scalar = {0};
+    void *data = base_alloc(out->arena, 1, sizeof(double));
+    base_store(type, data, 0, v);
+    onnx_out_constant(out, at, name, type, &scalar, data);
+}
+
+static void put_triples(onnx_out *out, const onnx_step *s) {
+    const ir_attr *axis = onnx_out_attr(out, "axis", IR_INT), *scales = onnx_out_attr(out, s->name, IR_FLOATS);
+    const ir_attr *zeros = onnx_out_attr(out, s->attr, IR_INTS);
+    const size_t n = out->node->input_count;
+    if (out->why || scales->n != n + 1 || zeros->n != n + 1) {
+        onnx_out_cannot(out, "it has not a scale and a zero point for each tensor");
+        return;
+    }
+    onnx_out_int(out, "axis", axis->v.i);
+    for (size_t k = 0; k <= n; k++) { /* the output's, which are the last, stand first */
+        const size_t at = k ? 3 * k : 0, of = k ? k - 1 : n;
+        put_number(out, at, "scale", BASE_F32, (base_value){.f = scales->v.floats[of]});
+        put_number(out, at + 1, "zero_point", onnx_out_input(out, 0)->type, (base_value){.i = zeros->v.ints[of]});
+    }
+}
+const onnx_step_kind onnx_step_triples = {"TRIPLES", make_triples, put_triples};
 
 /* FusedGemm: an activation and up to two parameters, as FusedConv has them in a list. */
 static void make_fused(onnx_op *op, const onnx_step *s) {
@@ -81,7 +103,21 @@ static void make_fused(onnx_op *op, const onnx_step *s) {
         ir_attr_floats(op->r->m, op->node, s->attr, params, hard ? 2 : leaky ? 1 : 0);
     }
 }
-const onnx_step_kind onnx_step_fused = {"FUSED", make_fused, NULL};
+static void put_fused(onnx_out *out, const onnx_step *s) {
+    const ir_attr *name = onnx_out_attr(out, s->name, IR_TEXT), *params = onnx_out_attr(out, s->attr, IR_FLOATS);
+    if (!name || !params || params->n > 2 || !strcmp(name->v.text, "Clip")) {
+        onnx_out_cannot(out, "its activation has other parameters than an alpha and a beta");
+        return;
+    }
+    onnx_out_text(out, "activation", name->v.text);
+    if (params->n > 0) {
+        onnx_out_float(out, "activation_alpha", (float)params->v.floats[0]);
+    }
+    if (params->n > 1) {
+        onnx_out_float(out, "activation_beta", (float)params->v.floats[1]);
+    }
+}
+const onnx_step_kind onnx_step_fused = {"FUSED", make_fused, put_fused};
 
 static void make_at_least(onnx_op *op, const onnx_step *s) {
     const int64_t v = onnx_op_int(op, s->attr, s->a);
@@ -90,4 +126,7 @@ static void make_at_least(onnx_op *op, const onnx_step *s) {
                             s->text);
     }
 }
-const onnx_step_kind onnx_step_at_least = {"AT_LEAST", make_at_least, NULL};
+static void put_at_least(onnx_out *out, const onnx_step *s) {
+    onnx_out_int(out, s->attr, s->a);
+}
+const onnx_step_kind onnx_step_at_least = {"AT_LEAST", make_at_least, put_at_least};

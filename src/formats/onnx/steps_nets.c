@@ -429,3 +429,32 @@ static void put_dropout(onnx_out *out, const onnx_step *s) {
     }
 }
 const onnx_step_kind onnx_step_dropout = {"DROPOUT", make_dropout, put_dropout};
+
+/* How many scales GroupNormalization has: one for each channel (a), or for each group. */
+static int64_t scales_of(const onnx_step *s, const ir_shape *x, int64_t groups) {
+    return s->a && x->rank >= 2 ? x->dim[1] : groups;
+}
+
+static void make_groups(onnx_op *op, const onnx_step *s) {
+    const ir_shape *scale = &onnx_op_input(op, 1)->shape;
+    const ir_attr *groups = ir_attr_find(op->node, "num_groups");
+    const int64_t wanted = groups ? scales_of(s, &onnx_op_input(op, 0)->shape, groups->v.i) : 0;
+    if (groups && (scale->rank != 1 || scale->dim[0] != wanted)) {
+        onnx_op_error(op, "input 1 is %s: expected %lld", ir_shape_print(op->r->arena, scale), (long long)wanted);
+    }
+}
+
+static void put_groups(onnx_out *out, const onnx_step *s) {
+    const ir_attr *groups = onnx_out_attr(out, "num_groups", IR_INT);
+    const ir_shape *scale = &onnx_out_input(out, 1)->shape;
+    if (groups && (scale->rank != 1 || scale->dim[0] != scales_of(s, &onnx_out_input(out, 0)->shape, groups->v.i))) {
+        onnx_out_cannot(out, "its scales are of %s", s->a ? "groups" : "channels");
+    }
+}
+const onnx_step_kind onnx_step_groups = {"GROUPS", make_groups, put_groups};
+
+static void put_read_only(onnx_out *out, const onnx_step *s) {
+    (void)s;
+    onnx_out_cannot(out, "it is no operator of the standard");
+}
+const onnx_step_kind onnx_step_read_only = {"READ_ONLY", NULL, put_read_only};

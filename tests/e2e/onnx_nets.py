@@ -120,6 +120,8 @@ fault("RNN", [s, ("f32", [1, 3, 2]), ("f32", [1, 3, 3])], direction="bidirection
 # ---- com.microsoft ----
 _, inputs, _, _ = node("RotaryEmbedding", [("f32", [1, 2, 4]), ("i64", [1, 2]), ("f32", [5, 2]), ("f32", [5, 2])], domain="com.microsoft", num_heads=1)
 assert inputs == ["in0", "in2", "in3", "in1"], inputs
+unsupported("RotaryEmbedding", [("f32", [1, 2, 4]), ("i64", [1, 2]), ("f32", [5, 2]), ("f32", [5, 2])], domain="com.microsoft", num_heads=1, is_packed_batching=1,
+            says="operator RotaryEmbedding with is_packed_batching 1")
 row = ("f32", [4])
 _, inputs, a, _ = node("SkipSimplifiedLayerNormalization", [("f32", [1, 2, 4]), ("f32", [1, 2, 4]), row, row], domain="com.microsoft")
 assert (inputs, a["simplified"]) == (["in0", "in1", "in2", "", "in3"], "1")

@@ -122,6 +122,9 @@ _, inputs, _, _ = node("RotaryEmbedding", [("f32", [1, 2, 4]), ("i64", [1, 2]), 
 assert inputs == ["in0", "in2", "in3", "in1"], inputs
 unsupported("RotaryEmbedding", [("f32", [1, 2, 4]), ("i64", [1, 2]), ("f32", [5, 2]), ("f32", [5, 2])], domain="com.microsoft", num_heads=1, is_packed_batching=1,
             says="operator RotaryEmbedding with is_packed_batching 1")
+unsupported("RotaryEmbedding", [("f32", [1, 2, 4]), ("i64", [1, 2]), ("f32", [5, 2]), ("f32", [5, 2])], domain="com.microsoft", num_heads=1, scale=0.5,
+            says="operator RotaryEmbedding with scale 0.5")
+node("RotaryEmbedding", [("f32", [1, 2, 4]), ("i64", [1, 2]), ("f32", [5, 2]), ("f32", [5, 2])], domain="com.microsoft", num_heads=1, scale=1.0)
 row = ("f32", [4])
 _, inputs, a, _ = node("SkipSimplifiedLayerNormalization", [("f32", [1, 2, 4]), ("f32", [1, 2, 4]), row, row], domain="com.microsoft")
 assert (inputs, a["simplified"]) == (["in0", "in1", "in2", "", "in3"], "1")

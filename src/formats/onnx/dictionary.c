@@ -69,6 +69,7 @@
 #define AT_LEAST(attr, least, remedy) STEP(at_least, NULL, attr, remedy, 0, least, 0)
 #define DROPOUT(is_bool) STEP(dropout, NULL, NULL, NULL, 0, is_bool, 0)
 #define DROPOUT_TEST STEP(dropout, NULL, NULL, NULL, 0, 0, 1)
+#define ONLY_FLOAT(attr, value, remedy) STEP(only_float, NULL, attr, remedy, value, 0, 0)
 #define GROUPS(each) STEP(groups, NULL, NULL, NULL, 0, each, 0)
 #define READ_ONLY STEP(read_only, NULL, NULL, NULL, 0, 0, 0)
 #define OUTPUTS(most, remedy) STEP(outputs, NULL, NULL, remedy, 0, most, 0)

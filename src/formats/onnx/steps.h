@@ -20,7 +20,7 @@ extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes
 /* steps_recurrent.c */
 extern const onnx_step_kind onnx_step_recurrent;
 /* steps_ms.c */
-extern const onnx_step_kind onnx_step_order, onnx_step_absent, onnx_step_triples, onnx_step_fused, onnx_step_at_least;
+extern const onnx_step_kind onnx_step_order, onnx_step_absent, onnx_step_triples, onnx_step_fused, onnx_step_at_least, onnx_step_only_float;
 /* steps_nets.c */
 extern const onnx_step_kind onnx_step_window, onnx_step_transposed, onnx_step_unpool, onnx_step_axes_from,
     onnx_step_given, onnx_step_mean_axes, onnx_step_outputs, onnx_step_float_optional, onnx_step_dropout,

@@ -130,3 +130,18 @@ static void put_at_least(onnx_out *out, const onnx_step *s) {
     onnx_out_int(out, s->attr, s->a);
 }
 const onnx_step_kind onnx_step_at_least = {"AT_LEAST", make_at_least, put_at_least};
+
+static void make_only_float(onnx_op *op, const onnx_step *s) {
+    const float v = onnx_op_float(op, s->attr, (float)s->f);
+    if (v != (float)s->f) {
+        onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s with %s %g", op->type, s->attr, (double)v),
+                            s->text);
+    }
+}
+
+/* What is not written is that value. */
+static void put_only_float(onnx_out *out, const onnx_step *s) {
+    (void)out;
+    (void)s;
+}
+const onnx_step_kind onnx_step_only_float = {"ONLY_FLOAT", make_only_float, put_only_float};

@@ -105,8 +105,8 @@ typedef struct burin_contents {
 typedef struct burin_load_options {
     size_t size; /* sizeof(burin_load_options) */
     /* Extents of inputs, in place of those that the file records; every other shape follows from them.
-     * shapes: "NAME=2x3x4", "NAME=scalar", of the only input also "2x3x4". dims: "NAME.AXIS=N", axes from 0. NAME: an
-     * input's name, or its number from 0. batch: the first extent of the inputs that the file leaves open there (if
+     * shapes: "NAME=2x3x4", "NAME=scalar", of the only input also "2x3x4". dims: "NAME.AXIS=N", axes from 0, or "NAME.AXIS=..N":
+     * the extent stays open, each run has another, at most N. NAME: an input's name, or its number from 0. batch: the first extent of the inputs that the file leaves open there (if
      * there are none: of those where it is 1) and that neither shapes nor dims name; 0: as the file says. */
     const char *const *shapes;
     size_t shape_count;

@@ -13,7 +13,7 @@
 typedef struct formats_shapes {
     const char *const *shapes; /* "NAME=2x3x4", "NAME=scalar"; of the only input also "2x3x4" */
     size_t shape_count;
-    const char *const *dims; /* "NAME.AXIS=N"; NAME is the input's name, or its number */
+    const char *const *dims; /* "NAME.AXIS=N" or "NAME.AXIS=..N"; NAME is the input's name, or its number */
     size_t dim_count;
     int64_t batch; /* the first extent of every input that has one to give; 0: as the file says */
 } formats_shapes;
@@ -53,7 +53,8 @@ typedef struct formats_options {
      * the model's form depends on it. */
     const formats_contents *contents;
     size_t content_count;
-    uint64_t max_trips; /* rounds of a loop, for what it gives a slice of each round where a run decides how many; 0: not said */
+    uint64_t
+        max_trips; /* rounds of a loop, for what it gives a slice of each round where a run decides how many; 0: not said */
     /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
      * no operator has ("custom Detect"); what else is not supported is still refused. */
     bool keep_unsupported;
@@ -125,8 +126,12 @@ const void *formats_contents_data(base_arena *arena, const ir_tensor *t, const f
  * what is there. open[i]: bit k is set where the file leaves extent k of input tensor i open; an extent that is named is
  * open no more. The batch goes to the inputs whose first extent is open; if there are none, to those where it is 1; and
  * to none that a shape or dim names. BASE_USAGE: a name, number or form that does not fit. */
-base_status formats_set_shapes(base_arena *arena, ir_graph *g, const formats_shapes *s, uint32_t *open, bool *changed,
-                               base_diags *d);
+base_status formats_set_shapes(base_arena *arena, ir_model *m, ir_graph *g, const formats_shapes *s, uint32_t *open,
+                               bool *changed, base_diags *d);
+/* What a dim says behind "=": a number, or "..N", what the caller of a run says, up to N. */
+bool formats_parse_extent(const char *text, int64_t *extent, bool *up_to);
+/* A symbol that the caller of a run says; for one name and bound one symbol. Its number, from 1. */
+uint32_t formats_add_symbol(ir_model *m, const char *name, int64_t bound);
 
 /* ---- what a model holds that is valid and not supported: collected, and refused whole at the end ---- */
 typedef struct formats_notes formats_notes;

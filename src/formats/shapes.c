@@ -9,6 +9,7 @@
 
 typedef struct setter {
     base_arena *arena;
+    ir_model *m;
     ir_graph *g;
     uint32_t *open;
     bool *changed;
@@ -98,18 +99,41 @@ static base_status apply_shape(setter *s, const char *text) {
 
 /* ---- dims ---- */
 
+bool formats_parse_extent(const char *text, int64_t *extent, bool *up_to) {
+    *up_to = strncmp(text, "..", 2) == 0;
+    text += *up_to ? 2 : 0;
+    return parse_count(text, strlen(text), 1, extent);
+}
+
+uint32_t formats_add_symbol(ir_model *m, const char *name, int64_t bound) {
+    bool taken = false;
+    for (uint32_t i = 0; i < m->symbols.n; i++) {
+        const ir_symbol *s = &m->symbols.at[i];
+        const bool same = strcmp(s->name, name) == 0;
+        if (same && !s->computed && s->bound == bound) {
+            return i + 1;
+        }
+        taken = taken || same;
+    }
+    const char *own = taken ? base_printf(m->arena, "%s#%zu", name, m->symbols.n) : base_strdup(m->arena, name);
+    *BASE_PUSH(m->arena, &m->symbols) = (ir_symbol){own, bound, false};
+    return (uint32_t)m->symbols.n;
+}
+
 static base_status apply_dim(setter *s, const char *text, bool *shaped, uint32_t *given) {
     const char *equals = strrchr(text, '='), *dot = equals;
     int64_t extent, axis;
     size_t input = 0;
+    bool up_to;
     while (dot && dot > text && *dot != '.') {
         dot--;
     }
     if (!dot || *dot != '.' || !parse_count(dot + 1, (size_t)(equals - dot - 1), 0, &axis) ||
-        !parse_count(equals + 1, strlen(equals + 1), 1, &extent)) {
+        !formats_parse_extent(equals + 1, &extent, &up_to)) {
         return usage(s->d,
                      base_printf(s->arena,
-                                 "dim: \"%s\" is no dimension of an input: NAME.AXIS=N, as x.0=4; N from 1 to 2^31-1",
+                                 "dim: \"%s\" is no dimension of an input: NAME.AXIS=N, as x.0=4, or x.0=..8 for up to "
+                                 "8 in each run; N from 1 to 2^31-1",
                                  shown(s, text, strlen(text))));
     }
     base_status status = find_input(s, "dim", text, (size_t)(dot - text), &input);
@@ -129,6 +153,10 @@ static base_status apply_dim(setter *s, const char *text, bool *shaped, uint32_t
     s->named[input] = true;
     s->open[s->g->inputs.at[input]] &= ~((uint32_t)1 << axis);
     shape.dim[axis] = extent;
+    if (up_to) {
+        const char *name = base_printf(s->arena, "%.*s", (int)(equals - text), text);
+        shape.symbol[axis] = formats_add_symbol(s->m, name, extent);
+    }
     set_shape(s, input, &shape);
     return BASE_OK;
 }
@@ -156,9 +184,9 @@ static base_status apply_batch(setter *s, int64_t batch, const uint32_t *open_as
                              "shape NAME=... for each");
 }
 
-base_status formats_set_shapes(base_arena *arena, ir_graph *g, const formats_shapes *o, uint32_t *open, bool *changed,
-                               base_diags *d) {
-    setter s = {.arena = arena, .g = g, .open = open, .changed = changed, .d = d};
+base_status formats_set_shapes(base_arena *arena, ir_model *m, ir_graph *g, const formats_shapes *o, uint32_t *open,
+                               bool *changed, base_diags *d) {
+    setter s = {.arena = arena, .m = m, .g = g, .open = open, .changed = changed, .d = d};
     s.named = BASE_NEWS(arena, bool, g->inputs.n + 1);
     bool *shaped = BASE_NEWS(arena, bool, g->inputs.n + 1);
     uint32_t *given = BASE_NEWS(arena, uint32_t, g->inputs.n + 1),

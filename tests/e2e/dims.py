@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 
 import made
+from made import Table
 from support import burin
 
 os.chdir(tempfile.mkdtemp())
@@ -105,3 +106,28 @@ pathlib.Path("inner.ir").write_text(MODEL.replace('f32[1,"words",4] "w"', 'f32["
                                                                                                    'f32["batch","words",4] "p"'))
 message = burin("compile", "inner.ir", "-o", "n", status=1).stderr
 assert 'input "w": extent 1 is open' in message and not os.path.exists("n"), message
+
+# a file that leaves its batch open
+WEIGHTS = [((k * 5) % 9 - 4) / 8 for k in range(12)]
+pathlib.Path("net.tflite").write_bytes(made.tflite(
+    [("x", "f32", [1, 4], {"signature": [-1, 4]}), ("w", "f32", [3, 4], {"data": WEIGHTS}), ("b", "f32", [3], {"data": [0.5, -1.0, 0.25]}),
+     ("y", "f32", [1, 3], {}), ("p", "f32", [1, 3], {}), ("z", "f32", [1, 3], {"signature": [-1, 3]}), ("s", "f32", [1, 3], {}),
+     ("shape", "i32", [2], {}), ("0", "i32", [1], {"data": [0]}), ("m", "f32", [3], {})],
+    [(*op, None, None)[:5] for op in [("FULLY_CONNECTED", [0, 1, 2], [3], Table(_0=("b", 0))), ("SOFTMAX", [3], [4], Table(_0=("f", 1.0))),
+                                      ("ADD", [4, 5], [6], Table(_0=("b", 0))), ("SHAPE", [6], [7], Table(_0=("b", 2))),
+                                      ("SUM", [6, 8], [9], Table(_0=("B", 0)))]], [0, 5], [6, 7, 9]))
+OPEN = ["--dim", "x.0=..5", "--dim", "z.0=..5"]
+lines = burin("inspect", "net.tflite", *OPEN).stdout.splitlines()
+assert [line.split()[3] for line in lines if line.startswith(("input ", "output "))] == ["<=5x4", "<=5x3", "<=5x3", "2", "3"], lines
+burin("compile", "net.tflite", *OPEN, "-o", "net", "--test", "4", "--layout", "single")
+subprocess.run(["cc", "-std=c99", *SANITISE, "net/net.c", "net/net_test.c", "-o", "net/test", "-lm"], check=True)
+assert subprocess.run(["net/test"], check=True, capture_output=True, text=True).stdout == "net: 4 passed, 0 failed\n"
+for rows in (1, 3, 5):
+    pathlib.Path("x.bin").write_bytes(struct.pack(f"<{4 * rows}f", *[k / 8 for k in range(4 * rows)]))
+    pathlib.Path("z.bin").write_bytes(struct.pack(f"<{3 * rows}f", *[1.0] * (3 * rows)))
+    for provider in ("reference", "host"): # softmax sums to 1: with 1 added three times, 4 a row
+        burin("run", "net.tflite", *OPEN, "--input", "x.bin", "--input", "z.bin", "--provider", provider, "--output-dir", "o", "--force")
+        kind, shape, raw = made.read_npy(next(pathlib.Path("o").glob("output_0*")).read_bytes())
+        assert shape == (rows, 3) and abs(sum(struct.unpack(f"<{3 * rows}f", raw)) - 4 * rows) < 1e-4, (rows, provider, shape)
+        assert struct.unpack("<2i", made.read_npy(next(pathlib.Path("o").glob("output_1*")).read_bytes())[2]) == (rows, 3)
+assert "..8" in burin("run", "net.tflite", "--dim", "x.0=..", status=2).stderr

@@ -23,9 +23,8 @@ void onnx_forget(onnx_reader *r, size_t graphs, size_t symbols) {
 
 int onnx_truth(onnx_op *op, const onnx_scope *scope, const onnx_value *v) {
     uint64_t elements = 0;
-    const ir_tensor *t = v->kind == ONNX_A_TENSOR && v->tensor != IR_NONE
-                             ? &onnx_graph_of(op->r, scope)->tensors.at[v->tensor]
-                             : NULL;
+    const ir_tensor *t =
+        v->kind == ONNX_A_TENSOR && v->tensor != IR_NONE ? &onnx_graph_of(op->r, scope)->tensors.at[v->tensor] : NULL;
     if (!t || t->type != BASE_BOOL || !ir_shape_elements(&t->shape, &elements) || elements != 1) {
         onnx_op_error(op, "its condition is %s: expected one bool", onnx_value_print(op->r, scope, v));
         return -2;
@@ -37,9 +36,10 @@ int onnx_truth(onnx_op *op, const onnx_scope *scope, const onnx_value *v) {
 bool onnx_settle_captures(onnx_op *op, const onnx_scope *below) {
     for (size_t i = 0; i < below->captures.n; i++) {
         const ir_tensor *t = &onnx_graph_of(op->r, below)->tensors.at[below->captures.at[i].inner];
-        if (ir_shape_computed(op->r->m, &t->shape)) {
-            onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s that reaches an extent that data decides", op->type),
-                                "leave what is behind it to the application");
+        if (ir_shape_open(&t->shape)) {
+            onnx_op_unsupported(
+                op, base_printf(op->r->arena, "operator %s that reaches an extent that data decides", op->type),
+                "leave what is behind it to the application");
             return false;
         }
     }
@@ -135,7 +135,8 @@ static void choose(onnx_op *op, branch *branches) {
             }
         }
     }
-    ir_node *n = ir_node_add(r->m, onnx_graph_of(r, op->scope), "if", inputs.at, inputs.n, outputs.at, outputs.n, op->id);
+    ir_node *n =
+        ir_node_add(r->m, onnx_graph_of(r, op->scope), "if", inputs.at, inputs.n, outputs.at, outputs.n, op->id);
     n->source_name = op->type;
     n->byte = op->byte;
     ir_attr_graph(r->m, n, "then", branches[0].scope.graph);

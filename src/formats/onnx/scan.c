@@ -27,7 +27,8 @@ static bool is_direction(onnx_op *op, const char *name, int64_t v) {
     return v == 0 || v == 1;
 }
 
-static bool find_taken(onnx_loop *l, const uint32_t *tensors, size_t n, const int64_t *axes, const int64_t *directions) {
+static bool find_taken(onnx_loop *l, const uint32_t *tensors, size_t n, const int64_t *axes,
+                       const int64_t *directions) {
     onnx_op *op = l->op;
     onnx_slices *taken = BASE_NEWS(op->r->arena, onnx_slices, n + 1);
     for (size_t i = 0; i < n; i++) {
@@ -66,7 +67,7 @@ static bool find_given(onnx_loop *l, const int64_t *axes, const int64_t *directi
 
 static bool is_known(onnx_op *op) {
     for (size_t i = 0; i < op->input_count; i++) {
-        if (ir_shape_computed(op->r->m, &onnx_op_input(op, i)->shape)) {
+        if (ir_shape_open(&onnx_op_input(op, i)->shape)) {
             onnx_op_unsupported(op, "operator Scan behind an extent that data decides",
                                 "leave what is behind it to the application");
             return false;
@@ -97,7 +98,8 @@ static bool begin(onnx_loop *l, size_t first, int64_t *through) {
 }
 
 static onnx_loop new_loop(onnx_op *op) {
-    return (onnx_loop){.op = op, .rounds = -1, .limit = IR_NONE, .condition = 1, .first = IR_NONE, .unconditional = true};
+    return (onnx_loop){
+        .op = op, .rounds = -1, .limit = IR_NONE, .condition = 1, .first = IR_NONE, .unconditional = true};
 }
 
 void onnx_read_scan(onnx_op *op) {

@@ -44,7 +44,8 @@ static int64_t position_of(onnx_op *op, size_t i, size_t count, size_t otherwise
     const int64_t most = (int64_t)count;
     const int64_t at = n == 1 && list[0] < 0 ? list[0] + most : n == 1 ? list[0] : -1;
     if (at < 0 || at > most) {
-        onnx_op_error(op, n == 1 ? "position %lld of %zu" : "its position is a list", (long long)(n ? list[0] : 0), count);
+        onnx_op_error(op, n == 1 ? "position %lld of %zu" : "its position is a list", (long long)(n ? list[0] : 0),
+                      count);
         return -1;
     }
     return at;
@@ -291,7 +292,7 @@ void onnx_read_split_to_sequence(onnx_op *op) {
     const ir_shape shape = onnx_op_input(op, 0)->shape;
     const int64_t at = onnx_op_axis(op, "axis", axis, shape.rank);
     size_t n = 0;
-    if (at >= 0 && ir_shape_computed(op->r->m, &shape)) {
+    if (at >= 0 && ir_shape_open(&shape)) {
         onnx_op_unsupported(op, "operator SplitToSequence behind an extent that data decides",
                             "leave what is behind it to the application");
         return;

@@ -31,7 +31,7 @@ static const ir_shape *shape_of(onnx_op *op) {
 
 /* An extent of input 0 that a number is made of, which data must not decide. */
 static bool is_number(onnx_op *op, int64_t axis) {
-    const bool open = ir_shape_computed(op->r->m, shape_of(op)) >> axis & 1;
+    const bool open = ir_shape_open(shape_of(op)) >> axis & 1;
     if (open) {
         onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s of an extent that data decides", op->type),
                             "leave what is behind it to the application");
@@ -123,7 +123,7 @@ static void make_reshape(onnx_op *op, const onnx_step *s) {
         return;
     }
     const ir_shape *in = shape_of(op);
-    const uint32_t computed = ir_shape_computed(op->r->m, in);
+    const uint32_t computed = ir_shape_open(in);
     uint32_t left = 0;
     for (size_t i = 0; i < n; i++) {
         if (list[i] < -1 || (list[i] == -1 && open != SIZE_MAX) || (list[i] == 0 && !zero && i >= in->rank)) {
@@ -183,7 +183,7 @@ static void make_flatten(onnx_op *op, const onnx_step *s) {
     for (uint32_t i = 0; i < in->rank; i++) {
         const bool behind = (int64_t)i >= at;
         halves[behind].dim[halves[behind].rank++] = in->dim[i];
-        open |= (ir_shape_computed(op->r->m, in) >> i & 1u) << behind;
+        open |= (ir_shape_open(in) >> i & 1u) << behind;
     }
     if (ir_shape_elements(&halves[0], &n[0]) && ir_shape_elements(&halves[1], &n[1])) {
         set_shape(op, s->name, (const int64_t[]){(int64_t)n[0], (int64_t)n[1]}, 2, open);
@@ -198,7 +198,7 @@ static void make_squeeze(onnx_op *op, const onnx_step *s) {
     const int64_t *given;
     int64_t axes[IR_MAX_RANK], out[IR_MAX_RANK];
     const ir_shape *in = shape_of(op);
-    const uint32_t computed = ir_shape_computed(op->r->m, in);
+    const uint32_t computed = ir_shape_open(in);
     uint32_t open = 0;
     if (!read_list(op, s, &given, &n)) {
         return;
@@ -245,7 +245,7 @@ static void make_unsqueeze(onnx_op *op, const onnx_step *s) {
     for (uint32_t i = 0, k = 0; i < rank; i++) {
         const bool made = k < n && axes[k] == (int64_t)i;
         out[i] = made ? 1 : in->dim[i - k];
-        open |= made ? 0 : (ir_shape_computed(op->r->m, in) >> (i - k) & 1) << i;
+        open |= made ? 0 : (ir_shape_open(in) >> (i - k) & 1) << i;
         k += made;
     }
     set_shape(op, s->name, out, rank, open);
@@ -328,7 +328,7 @@ static void make_slices(onnx_op *op, const slices *l) {
     int64_t begin[IR_MAX_RANK], steps[IR_MAX_RANK], extents[IR_MAX_RANK];
     bool given[IR_MAX_RANK] = {false};
     const ir_shape *in = shape_of(op);
-    uint32_t open = ir_shape_computed(op->r->m, in);
+    uint32_t open = ir_shape_open(in);
     if (l->n != l->n_ends || (l->axes && l->n_axes != l->n) || (l->steps && l->n_steps != l->n) || l->n > in->rank) {
         onnx_op_error(op, "%zu starts, %zu ends, %zu axes, %zu steps of a tensor of %lu extents", l->n, l->n_ends,
                       l->axes ? l->n_axes : l->n, l->steps ? l->n_steps : l->n, (unsigned long)in->rank);

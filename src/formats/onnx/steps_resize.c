@@ -22,7 +22,7 @@ typedef struct resize {
 /* Extents below 2^31, so that places are exact in f64. */
 static bool begin(onnx_op *op, resize *z) {
     *z = (resize){.in = &onnx_op_input(op, 0)->shape};
-    if (ir_shape_computed(op->r->m, z->in)) {
+    if (ir_shape_open(z->in)) {
         onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s of an extent that data decides", op->type),
                             "shapes have to be known when the model is compiled");
         return false;

@@ -128,16 +128,19 @@ static bool set_named(onnx_reader *r, const char *text) {
     const size_t n = equals ? (size_t)(equals - text) : 0;
     const ir_graph *g = &r->m->graphs.at[0];
     int64_t extent;
+    bool up_to;
     for (size_t i = 0; equals && i < r->dims.n; i++) {
         if (strlen(r->dims.at[i]) != n || memcmp(r->dims.at[i], text, n) != 0 ||
-            !formats_parse_count(equals + 1, strlen(equals + 1), 1, &extent)) {
+            !formats_parse_extent(equals + 1, &extent, &up_to)) {
             continue;
         }
+        const uint32_t symbol = up_to ? formats_add_symbol(r->m, r->dims.at[i], extent) : 0;
         for (size_t k = 0; k < g->inputs.n; k++) {
             ir_shape *s = &g->tensors.at[g->inputs.at[k]].shape;
             const uint32_t *open = r->open.at[g->inputs.at[k]];
             for (uint32_t a = 0; open && a < s->rank; a++) {
                 s->dim[a] = open[a] == i + 1 ? extent : s->dim[a];
+                s->symbol[a] = open[a] == i + 1 ? symbol : s->symbol[a];
             }
         }
         return true;
@@ -214,7 +217,7 @@ void onnx_set_inputs(onnx_reader *r, const wire_path *path) {
             open[g->inputs.at[i]] |= (uint32_t)(s->dim[k] < 0) << k;
         }
     }
-    base_status status = formats_set_shapes(r->arena, g, &shapes, open, changed, r->d);
+    base_status status = formats_set_shapes(r->arena, r->m, g, &shapes, open, changed, r->d);
     const formats_contents **of = BASE_NEWS(r->arena, const formats_contents *, g->inputs.n + 1);
     status = status == BASE_OK ? take_contents(r, g, of) : status;
     for (size_t i = 0; i < g->inputs.n && status == BASE_OK && !r->options.keep_unsupported; i++) {

@@ -43,8 +43,8 @@ static bool check_carried(const loop_graphs *w) {
     for (size_t i = 0; i < l->carried_count; i++) {
         if (!onnx_alike(w->r, &w->body, &w->carried[i], &w->body, &w->round.carried[i])) {
             onnx_op_unsupported(w->op,
-                                base_printf(w->r->arena, "operator %s whose value %zu is %s and becomes %s", w->op->type, i,
-                                            onnx_value_print(w->r, &w->body, &w->carried[i]),
+                                base_printf(w->r->arena, "operator %s whose value %zu is %s and becomes %s",
+                                            w->op->type, i, onnx_value_print(w->r, &w->body, &w->carried[i]),
                                             onnx_value_print(w->r, &w->body, &w->round.carried[i])),
                                 "give the number of rounds: --constant NAME=FILE, or let every round keep the shape");
             return false;
@@ -76,7 +76,8 @@ static bool find_room(loop_graphs *w) {
     w->room = exact || !bound || (l->rounds >= 0 && l->rounds < bound) ? l->rounds : bound;
     if (l->given_count && (w->room < 0 || (!exact && w->room > UINT32_MAX))) {
         onnx_op_unsupported(w->op,
-                            base_printf(w->r->arena, "operator %s that gives a slice each round, as many as a run decides,",
+                            base_printf(w->r->arena,
+                                        "operator %s that gives a slice each round, as many as a run decides,",
                                         w->op->type),
                             "say how many at most: --max-trips N");
         return false;
@@ -135,8 +136,9 @@ static bool grow(loop_graphs *w, uint32_t index) {
             }
             return false;
         }
-        if (ir_shape_computed(w->r->m, &t.shape)) {
-            onnx_op_unsupported(w->op, base_printf(w->r->arena, "operator %s whose slices' shape data decides", w->op->type),
+        if (ir_shape_open(&t.shape)) {
+            onnx_op_unsupported(w->op,
+                                base_printf(w->r->arena, "operator %s whose slices' shape data decides", w->op->type),
                                 "leave what is behind it to the application");
             return false;
         }
@@ -221,7 +223,8 @@ static uint32_t make_condition(loop_graphs *w) {
     const uint32_t condition = w->conditional ? inputs[1] : IR_NONE, index = inputs[0],
                    limit = l->limit != IR_NONE ? inputs[w->conditional ? 2 : 1] : IR_NONE;
     if (limit != IR_NONE || l->rounds >= 0) {
-        const uint32_t both[] = {index, limit != IR_NONE ? limit : onnx_make_scalar(w->op, &scope, BASE_I64, l->rounds)};
+        const uint32_t both[] = {index,
+                                 limit != IR_NONE ? limit : onnx_make_scalar(w->op, &scope, BASE_I64, l->rounds)};
         onnx_op less = onnx_make(w->op, &scope, "less", both, 2);
         result = onnx_finish(&less);
         if (result == IR_NONE) {

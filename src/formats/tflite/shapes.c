@@ -44,7 +44,7 @@ static void refuse_open(tflite_reader *r, const wire_path *path, size_t i) {
 }
 
 void tflite_set_inputs(tflite_reader *r, const wire_path *path) {
-    base_status status = formats_set_shapes(r->arena, r->g, &r->shapes, r->open, r->changed, r->d);
+    base_status status = formats_set_shapes(r->arena, r->m, r->g, &r->shapes, r->open, r->changed, r->d);
     if (status != BASE_OK) {
         r->usage = status == BASE_USAGE;
         r->fb.failed = true;

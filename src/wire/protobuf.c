@@ -41,14 +41,15 @@ static bool read_varint(wire_pb *pb, const wire_path *path, uint64_t *at, uint64
     for (unsigned shift = 0; shift < 70 && *at < end; shift += 7) {
         const uint8_t byte = pb->bytes.at[(*at)++];
         if (shift == 63 && byte > 1) {
-            break;
+            wire_pb_error(pb, path, begin, "a number of more than 64 bits");
+            return false;
         }
         *value |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80) {
             return true;
         }
     }
-    wire_pb_error(pb, path, begin, *at == end ? "the message ends within a number" : "a number of more than 64 bits");
+    wire_pb_error(pb, path, begin, "the message ends within a number");
     return false;
 }
 

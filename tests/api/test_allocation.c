@@ -1,7 +1,8 @@
 /* test_allocation.c - every allocation of load, inspect, plan and compile failed in turn: a clean status each time,
  * nothing leaked.
  *
- * Two small networks in the graph's text form: int8 (convolution, depthwise, fully connected, softmax) and float.
+ * Two small networks in the graph's text form: int8 (convolution, depthwise, fully connected, softmax) and float; and one in
+ * ONNX.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,6 +51,24 @@ static const char float_network[] = "burin 1\nmodel \"ir\" \"small_float\"\ngrap
                                     "node relu (%2) -> (%3) ids [1]\n"
                                     "node average_pool2d (%3) -> (%4) {kernel: ints [2,2], strides: ints [2,2], pads: "
                                     "ints [0,0,0,0], act: text \"none\"} ids [2]\n}\n";
+
+/* Conv, Relu, Mul, ReduceMax with their constants: tests/support/onnx_build.py. */
+static const unsigned char onnx_network[] = {
+    8,  10,  58,  166, 2,   10,  34,  10,  1,   120, 10,  1,   119, 18,  1,   99,  34,  4,   67,  111, 110, 118,
+    42, 17,  10,  4,   112, 97,  100, 115, 64,  1,   64,  1,   64,  1,   64,  1,   160, 1,   7,   10,  13,  10,
+    1,  99,  18,  1,   115, 34,  5,   83,  104, 97,  112, 101, 10,  12,  10,  1,   99,  18,  1,   114, 34,  4,
+    82, 101, 108, 117, 10,  14,  10,  1,   114, 10,  1,   107, 18,  1,   109, 34,  3,   77,  117, 108, 10,  37,
+    10, 1,   109, 10,  1,   97,  18,  1,   121, 34,  9,   82,  101, 100, 117, 99,  101, 77,  97,  120, 42,  15,
+    10, 8,   107, 101, 101, 112, 100, 105, 109, 115, 24,  0,   160, 1,   2,   18,  1,   103, 42,  87,  8,   2,
+    8,  1,   8,   3,   8,   3,   16,  1,   66,  1,   119, 74,  72,  0,   0,   0,   63,  0,   0,   0,   63,  0,
+    0,  0,   63,  0,   0,   0,   63,  0,   0,   0,   63,  0,   0,   0,   63,  0,   0,   0,   63,  0,   0,   0,
+    63, 0,   0,   0,   63,  0,   0,   0,   63,  0,   0,   0,   63,  0,   0,   0,   63,  0,   0,   0,   63,  0,
+    0,  0,   63,  0,   0,   0,   63,  0,   0,   0,   63,  0,   0,   0,   63,  0,   0,   0,   63,  42,  13,  8,
+    1,  16,  1,   66,  1,   107, 34,  4,   0,   0,   0,   64,  42,  25,  8,   2,   16,  7,   66,  1,   97,  74,
+    16, 255, 255, 255, 255, 255, 255, 255, 255, 254, 255, 255, 255, 255, 255, 255, 255, 90,  27,  10,  1,   120,
+    18, 22,  10,  20,  8,   1,   18,  16,  10,  2,   8,   1,   10,  2,   8,   1,   10,  2,   8,   4,   10,  2,
+    8,  4,   98,  9,   10,  1,   121, 18,  4,   10,  2,   8,   1,   66,  4,   10,  0,   16,  21,
+};
 
 typedef struct ledger {
     long live, left; /* blocks alive; allocations still allowed */
@@ -150,6 +169,11 @@ static void float_road(void **state) {
     fail_in_turn(road, float_network, sizeof float_network - 1);
 }
 
+static void onnx_road(void **state) {
+    (void)state;
+    fail_in_turn(road, (const char *)onnx_network, sizeof onnx_network);
+}
+
 /* A context that ran out goes on after more is allowed. */
 static void a_context_recovers(void **state) {
     (void)state;
@@ -170,10 +194,8 @@ static void a_context_recovers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(int8_road),
-        cmocka_unit_test(int8_written),
-        cmocka_unit_test(float_road),
-        cmocka_unit_test(a_context_recovers),
+        cmocka_unit_test(int8_road), cmocka_unit_test(int8_written),       cmocka_unit_test(float_road),
+        cmocka_unit_test(onnx_road), cmocka_unit_test(a_context_recovers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -362,7 +362,7 @@ static void list_operators(burin_context *c, list_call *call) {
                 base_put(&types, "%s%s", a ? " " : "", info.inputs[a]);
             }
         }
-        put_item(call, name, types.at);
+        put_item(call, name, types.n != 0 ? types.at : "no inputs");
     }
 }
 

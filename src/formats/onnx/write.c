@@ -2,17 +2,17 @@
  *
  * Takes a verified model. Gives the bytes of a ModelProto, or lists every node and tensor that ONNX has no words for. Names
  * are the graph's, made unique; integers of shapes and axes are int64. The version of the operator set is the lowest from
- * 17 on that has every word and type; the same model gives the same bytes.
+ * 22 on that has every word and type; the same model gives the same bytes.
  */
 #include "formats/onnx/arrays.h"
 #include "formats/onnx/writer.h"
 
 #include <string.h>
 
-enum { OLDEST_OPSET = 17 };
+enum { OLDEST_OPSET = 22 };
 
 /* IR version that came with each version of the operator set, from OLDEST_OPSET on (ONNX's Versioning.md). */
-static const uint8_t ir_versions[] = {8, 8, 9, 9, 10, 10, 11, 11, 12, 13, 13, 14};
+static const uint8_t ir_versions[] = {10, 11, 11, 12, 13, 13, 14};
 
 typedef struct writer {
     base_arena *arena;
@@ -253,16 +253,6 @@ static int opset_of_type(base_type type) {
         return 24;
     case BASE_F4E2M1:
         return 23;
-    case BASE_BF16:
-        return 22;
-    case BASE_I4:
-    case BASE_U4:
-        return 21;
-    case BASE_F8E4M3FN:
-    case BASE_F8E4M3FNUZ:
-    case BASE_F8E5M2:
-    case BASE_F8E5M2FNUZ:
-        return 19;
     default:
         return OLDEST_OPSET;
     }

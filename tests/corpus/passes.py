@@ -1,7 +1,7 @@
 # ctest: name=corpus.passes, labels=corpus, timeout=1800
 """The passes over a sample of networks: at every level the module's check finds the outputs of the evaluator on the graph as it was read
 (integers the same, reals within their bound) and every operator as its definition says; and what the passes are for: no network needs
-more memory than at -O0, or more kernels than it did without them.
+more memory than at -O0 (but for what a temporary's alignment takes), or more kernels than it did without them.
 """
 import json
 import os

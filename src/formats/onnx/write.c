@@ -2,17 +2,18 @@
  *
  * Takes a verified model. Gives the bytes of a ModelProto, or lists every node and tensor that ONNX has no words for. Names
  * are the graph's, made unique; integers of shapes and axes are int64. The version of the operator set is the lowest from
- * 22 on that has every word and type; the same model gives the same bytes.
+ * 22 on that has every word and type (before it, types and shapes of some operators are as checkers do not know them), or the
+ * newest before that; the same model gives the same bytes.
  */
 #include "formats/onnx/arrays.h"
 #include "formats/onnx/writer.h"
 
 #include <string.h>
 
-enum { OLDEST_OPSET = 22 };
+enum { OLDEST_OPSET = 17, USUAL_OPSET = 22 };
 
 /* IR version that came with each version of the operator set, from OLDEST_OPSET on (ONNX's Versioning.md). */
-static const uint8_t ir_versions[] = {10, 11, 11, 12, 13, 13, 14};
+static const uint8_t ir_versions[] = {8, 8, 9, 9, 10, 10, 11, 11, 12, 13, 13, 14};
 
 typedef struct writer {
     base_arena *arena;
@@ -254,31 +255,44 @@ static int opset_of_type(base_type type) {
     case BASE_F4E2M1:
         return 23;
     default:
-        return OLDEST_OPSET;
+        return USUAL_OPSET;
     }
 }
 
-/* The lowest version in which every node can be said; the newest where there is none, which then says why not. */
-static int choose_opset(writer *w) {
-    int opset = OLDEST_OPSET;
-    for (size_t t = 0; t < w->g->tensors.n; t++) {
-        const int of_type = w->is_used[t] ? opset_of_type(w->g->tensors.at[t].type) : opset;
-        opset = of_type > opset ? of_type : opset;
-    }
-    for (size_t i = 0; i < w->g->nodes.n; i++) {
-        base_arena *scratch = base_arena_new(base_arena_memory(w->arena));
-        writer asker = *w;
+/* Can every node be said in that version? */
+static bool all_said(const writer *w, int opset) {
+    base_arena *scratch = base_arena_new(base_arena_memory(w->arena));
+    writer asker = *w;
+    bool said = true;
+    asker.arena = scratch;
+    for (size_t i = 0; i < w->g->nodes.n && said; i++) {
         onnx_out out;
         const char *why;
-        asker.arena = scratch;
-        int at = opset;
-        while (at < ONNX_NEWEST_OPSET && !say_node(&asker, &w->g->nodes.at[i], at, &out, &why)) {
-            at++;
-        }
-        opset = at;
-        base_arena_free(scratch);
+        said = say_node(&asker, &w->g->nodes.at[i], opset, &out, &why);
     }
-    return opset;
+    base_arena_free(scratch);
+    return said;
+}
+
+/* The lowest version from USUAL_OPSET on that has every type and can say every node; else the newest one before it that can;
+ * else the newest, which then says why not. */
+static int choose_opset(const writer *w) {
+    int least = USUAL_OPSET;
+    for (size_t t = 0; t < w->g->tensors.n; t++) {
+        const int of_type = w->is_used[t] ? opset_of_type(w->g->tensors.at[t].type) : least;
+        least = of_type > least ? of_type : least;
+    }
+    for (int opset = least; opset <= ONNX_NEWEST_OPSET; opset++) {
+        if (all_said(w, opset)) {
+            return opset;
+        }
+    }
+    for (int opset = USUAL_OPSET; opset-- > OLDEST_OPSET && least == USUAL_OPSET;) {
+        if (all_said(w, opset)) {
+            return opset;
+        }
+    }
+    return ONNX_NEWEST_OPSET;
 }
 
 static void put_nodes(writer *w) {

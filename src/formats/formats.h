@@ -92,8 +92,18 @@ const formats_interface *formats_of_tensors(const char *extension);
 base_status formats_read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
                          ir_model **out, base_diags *d);
 
-/* Have the nodes the same attributes? Of two that were made alike for other extents: texts and reals do not count. */
+/* Have the nodes the same attributes? */
 bool formats_same_attributes(const ir_node *a, const ir_node *b);
+
+/* ---- extents.c ---- */
+/* A node that was made again, for other extents: as it was, another, or there can be none. */
+typedef enum formats_likeness { FORMATS_SAME, FORMATS_OTHER, FORMATS_NONE } formats_likeness;
+/* Makes the node again for the extents that its inputs have now, compares, and leaves the graph as it was. */
+typedef formats_likeness (*formats_again)(void *user);
+/* Why a node of that graph with those inputs has no meaning for every value of their symbolic extents; NULL: it has one, as
+ * far as was asked. */
+const char *formats_differs_by_extents(ir_model *m, uint32_t graph, const uint32_t *tensors, size_t count,
+                                       formats_again again, void *user);
 
 /* The input called so, else the input of that number, from 0. what: the option, for messages. BASE_USAGE: there is none, or
  * several have the name. */

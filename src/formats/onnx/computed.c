@@ -7,40 +7,6 @@
 
 #include <string.h>
 
-enum { MOST_SYMBOLS = 4, PROBES = 8 };
-
-static ir_shape *input_shape(const onnx_op *op, size_t i) {
-    return onnx_op_has_input(op, i) ? &onnx_graph_of(op->r, op->scope)->tensors.at[op->inputs[i]].shape : NULL;
-}
-
-/* The symbols that data decides among the extents of the inputs; MOST_SYMBOLS + 1: there are more. */
-static size_t symbols_of(const onnx_op *op, uint32_t symbols[MOST_SYMBOLS + 1]) {
-    size_t n = 0;
-    for (size_t i = 0; i < op->input_count; i++) {
-        const ir_shape *s = input_shape(op, i);
-        const uint32_t computed = s != NULL ? ir_shape_open(s) : 0;
-        for (uint32_t k = 0; computed >> k != 0 && n <= MOST_SYMBOLS; k++) {
-            bool known = (computed >> k & 1) == 0;
-            for (size_t j = 0; j < n; j++) {
-                known = known || symbols[j] == s->symbol[k];
-            }
-            if (!known) {
-                symbols[n++] = s->symbol[k];
-            }
-        }
-    }
-    return n;
-}
-
-static void set_extent(const onnx_op *op, uint32_t symbol, int64_t extent) {
-    for (size_t i = 0; i < op->input_count; i++) {
-        ir_shape *s = input_shape(op, i);
-        for (uint32_t k = 0; s != NULL && k < s->rank; k++) {
-            s->dim[k] = s->symbol[k] == symbol ? extent : s->dim[k];
-        }
-    }
-}
-
 /* The constants that steps made. */
 static bool same_constants(const onnx_op *a, const onnx_op *b) {
     const ir_graph *g = onnx_graph_of(a->r, a->scope);
@@ -54,18 +20,24 @@ static bool same_constants(const onnx_op *a, const onnx_op *b) {
     return same;
 }
 
-static bool same_for(onnx_op *op, const onnx_op *before, uint32_t symbol, int64_t extent) {
+typedef struct asked {
+    onnx_op *op;
+    const onnx_op *before; /* as it was before its steps */
+} asked;
+
+/* Is what the node is made of the same for the extents that its inputs have now? */
+static formats_likeness make_again(void *user) {
+    const asked *a = user;
+    onnx_op *op = a->op;
     onnx_reader *r = op->r;
     ir_graph *g = onnx_graph_of(r, op->scope);
-    const int64_t bound = r->m->symbols.at[symbol - 1].bound;
     const size_t notes = formats_notes_count(r->notes), tensors = g->tensors.n;
     base_diags *d = r->d, *pb_d = r->pb.d, ignored = {.arena = r->arena};
-    onnx_op other = *before;
+    onnx_op other = *a->before;
     other.dropped = BASE_NEWS(r->arena, bool, other.input_count + 1);
     other.inputs = BASE_NEWS(r->arena, uint32_t, other.input_count + 1);
-    memcpy(other.inputs, before->inputs, other.input_count * sizeof *other.inputs);
+    memcpy(other.inputs, a->before->inputs, other.input_count * sizeof *other.inputs);
     r->d = r->pb.d = &ignored;
-    set_extent(op, symbol, extent);
     other.node = ir_node_add(r->m, g, op->word->word, other.inputs, other.input_count, NULL, 0, IR_NONE);
     for (size_t i = 0; i < ONNX_MOST_STEPS && op->word->steps[i].kind && !onnx_op_failed(op); i++) {
         if (op->word->steps[i].kind->make) {
@@ -73,28 +45,22 @@ static bool same_for(onnx_op *op, const onnx_op *before, uint32_t symbol, int64_
         }
     }
     g = onnx_graph_of(r, op->scope);
-    const bool same = !onnx_op_failed(op) && formats_notes_count(r->notes) == notes && other.as == op->as &&
-                      formats_same_attributes(&g->nodes.at[g->nodes.n - 2], other.node) && same_constants(op, &other);
-    set_extent(op, symbol, bound);
+    const bool made = !onnx_op_failed(op) && formats_notes_count(r->notes) == notes;
+    const bool same = made && other.as == op->as && formats_same_attributes(&g->nodes.at[g->nodes.n - 2], other.node) &&
+                      same_constants(op, &other);
     g->nodes.at[--g->nodes.n] = (ir_node){0};
     g->tensors.n = tensors; /* what the steps made is not kept */
     op->node = &g->nodes.at[g->nodes.n - 1];
     r->pb.failed = false;
     r->d = d;
     r->pb.d = pb_d;
-    return same;
+    return same ? FORMATS_SAME : made ? FORMATS_OTHER : FORMATS_NONE;
 }
 
 bool onnx_holds_for_all(onnx_op *op, const onnx_op *before) {
-    uint32_t symbols[MOST_SYMBOLS + 1];
-    const size_t n = symbols_of(op, symbols);
-    const char *why = n > MOST_SYMBOLS ? "together with more than 3 others" : NULL;
-    for (size_t i = 0; i < n && !why; i++) {
-        const int64_t bound = op->r->m->symbols.at[symbols[i] - 1].bound;
-        for (int64_t v = bound - 1; v > 0 && v >= bound - PROBES && !why; v--) {
-            why = same_for(op, before, symbols[i], v) ? NULL : "from which its attributes would follow";
-        }
-    }
+    asked a = {op, before};
+    const char *why =
+        formats_differs_by_extents(op->r->m, op->scope->graph, op->inputs, op->input_count, make_again, &a);
     if (why) {
         onnx_op_unsupported(
             op, base_printf(op->r->arena, "operator %s behind an extent that data decides, %s", op->type, why),

@@ -125,9 +125,8 @@ const onnx_word *onnx_word_at(size_t i) {
     return i < sizeof words / sizeof *words ? &words[i] : NULL;
 }
 
-const onnx_word *onnx_word_of(const onnx_reader *r, const char *domain, const char *op, int64_t version, bool *newer) {
+const onnx_word *onnx_word_of(const char *domain, const char *op, int64_t version, bool *newer) {
     const onnx_word *best = NULL;
-    (void)r;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         const onnx_word *w = &words[i];
         if (w->op[0] != op[0] || strcmp(w->op, op) != 0 || strcmp(w->domain, domain) != 0) {

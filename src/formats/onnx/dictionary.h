@@ -50,7 +50,7 @@ struct onnx_op {
     const onnx_word *word;
     const char *domain, *type, *name; /* name: "" if none */
     const char *overload;
-    int64_t opset;                    /* of its domain */
+    int64_t opset; /* of its domain */
     onnx_attrs attrs;
     size_t input_count, output_count; /* without absent ones at the end */
     size_t listed_outputs;            /* with them */
@@ -65,8 +65,8 @@ struct onnx_op {
 };
 
 /* ---- the rows ---- */
-/* The row for a node; *older: there is one, but only of a later version. NULL: there is none. */
-const onnx_word *onnx_word_of(const onnx_reader *r, const char *domain, const char *op, int64_t version, bool *newer);
+/* The row of an operator in that version of its domain; NULL: there is none. *newer: there is one, but only of a later version. */
+const onnx_word *onnx_word_of(const char *domain, const char *op, int64_t version, bool *newer);
 const onnx_word *onnx_word_at(size_t i); /* NULL: there are no more */
 
 /* ---- computed.c ---- */

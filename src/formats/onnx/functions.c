@@ -90,7 +90,8 @@ static void gather_attributes(onnx_op *op, const onnx_function *fn, onnx_attrs *
     onnx_reader *r = op->r;
     onnx_attrs defaults = {0};
     for (size_t i = 0; i < fn->defaults.n; i++) {
-        onnx_read_attribute(r, &fn->path, wire_pb_message(&r->pb, &fn->path, &fn->defaults.at[i]), op->scope, &defaults);
+        onnx_read_attribute(r, &fn->path, wire_pb_message(&r->pb, &fn->path, &fn->defaults.at[i]), op->scope,
+                            &defaults);
     }
     for (size_t i = 0; i < op->attrs.n; i++) {
         onnx_attr *a = &op->attrs.at[i];
@@ -143,8 +144,8 @@ void onnx_call_function(onnx_op *op, onnx_function *fn) {
     if (fn->open) {
         onnx_op_error(op, "function %s reaches itself: recursion has no end", op->type);
     } else if (op->input_count > fn->inputs.n || op->output_count > fn->outputs.n) {
-        onnx_op_error(op, "%zu inputs and %zu outputs: the function has %zu and %zu", op->input_count,
-                      op->output_count, fn->inputs.n, fn->outputs.n);
+        onnx_op_error(op, "%zu inputs and %zu outputs: the function has %zu and %zu", op->input_count, op->output_count,
+                      fn->inputs.n, fn->outputs.n);
     } else if (++r->depth > ONNX_MOST_DEPTH) {
         onnx_op_error(op, "graphs and functions are more than %d deep in each other", ONNX_MOST_DEPTH);
     }

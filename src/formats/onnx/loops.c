@@ -128,8 +128,8 @@ static uint32_t scalar_of(onnx_op *op, size_t input, base_type type) {
     const ir_shape scalar = {0};
     uint64_t elements = 0;
     if (t->type != type || !ir_shape_elements(&t->shape, &elements) || elements != 1) {
-        onnx_op_error(op, "input %zu is %s: expected one %s", input, onnx_value_print(op->r, op->scope, &op->values[input]),
-                      base_type_name(type));
+        onnx_op_error(op, "input %zu is %s: expected one %s", input,
+                      onnx_value_print(op->r, op->scope, &op->values[input]), base_type_name(type));
         return IR_NONE;
     }
     return t->shape.rank ? onnx_make_reshape(op, op->scope, op->inputs[input], &scalar) : op->inputs[input];

@@ -18,10 +18,10 @@ typedef struct onnx_slices {
 typedef struct onnx_loop {
     onnx_op *op;
     const onnx_attr *body;
-    bool counts;      /* the body takes the round's number and the condition first, and gives the condition first */
-    int64_t rounds;   /* how many at most; -1: not known, or no such limit */
-    uint32_t limit;   /* a tensor, i64 without dimensions, that says how many at most; IR_NONE: none, or known */
-    int condition;    /* of the first round: 0, 1; -1: first says it, a bool without dimensions */
+    bool counts;    /* the body takes the round's number and the condition first, and gives the condition first */
+    int64_t rounds; /* how many at most; -1: not known, or no such limit */
+    uint32_t limit; /* a tensor, i64 without dimensions, that says how many at most; IR_NONE: none, or known */
+    int condition;  /* of the first round: 0, 1; -1: first says it, a bool without dimensions */
     uint32_t first;
     bool unconditional; /* what the body says of the condition is not used */
     const onnx_value *carried;

@@ -170,8 +170,7 @@ static void make_node(onnx_op *op) {
     if (onnx_op_failed(op)) {
         return;
     }
-    op->node = ir_node_add(r->m, g, op->word->word, op->inputs, op->input_count, op->outputs, op->output_count,
-                           op->id);
+    op->node = ir_node_add(r->m, g, op->word->word, op->inputs, op->input_count, op->outputs, op->output_count, op->id);
     op->node->source_name = op->type;
     op->node->byte = op->byte;
     onnx_op before = *op;
@@ -229,7 +228,7 @@ static void read_operator(onnx_op *op) {
     bool newer = false;
     onnx_function *function = onnx_function_of(r, op->domain, op->type, op->overload);
     const onnx_special *special = function ? NULL : onnx_special_of(op->domain, op->type, op->opset);
-    op->word = special || function ? NULL : onnx_word_of(r, op->domain, op->type, op->opset, &newer);
+    op->word = special || function ? NULL : onnx_word_of(op->domain, op->type, op->opset, &newer);
     const bool settled = find_inputs(op);
     if (onnx_op_failed(op)) {
         return;

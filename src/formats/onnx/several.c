@@ -7,13 +7,6 @@
 
 #include <string.h>
 
-/* Attributes of ONNX's first version, which say nothing about values. */
-static void ignore(onnx_op *op, const char *name) {
-    for (size_t i = 0; i < op->attrs.n; i++) {
-        op->attrs.at[i].used = op->attrs.at[i].used || strcmp(op->attrs.at[i].name, name) == 0;
-    }
-}
-
 static bool has_counts(onnx_op *op, size_t least, size_t outputs) {
     if (op->input_count < least || op->output_count != outputs) {
         onnx_op_error(op, "%zu inputs and %zu outputs: expected %zu or more, and %zu", op->input_count,
@@ -48,7 +41,7 @@ static uint32_t chained(onnx_op *op, const char *word) {
 }
 
 static void read_chain(onnx_op *op, const char *word) {
-    ignore(op, "consumed_inputs");
+    onnx_op_ignore(op, "consumed_inputs");
     const uint32_t result = has_counts(op, 1, 1) ? chained(op, word) : IR_NONE;
     if (result != IR_NONE) {
         give_named(op, 0, result);
@@ -68,7 +61,7 @@ void onnx_read_sum(onnx_op *op) {
 }
 
 void onnx_read_mean(onnx_op *op) {
-    ignore(op, "consumed_inputs");
+    onnx_op_ignore(op, "consumed_inputs");
     if (!has_counts(op, 1, 1)) {
         return;
     }
@@ -345,7 +338,9 @@ typedef struct number {
     bool needed;
 } number;
 
-static void read_optimizer(onnx_op *op, const char *word, size_t states, const number *numbers, size_t n) {
+/* has_mode: the operator says whether the step is Nesterov's. */
+static void read_optimizer(onnx_op *op, const char *word, size_t states, const number *numbers, size_t n,
+                           bool has_mode) {
     const size_t each = 2 + states, count = op->input_count > 2 ? (op->input_count - 2) / each : 0;
     float values[5] = {0};
     for (size_t i = 0; i < n; i++) {
@@ -355,7 +350,7 @@ static void read_optimizer(onnx_op *op, const char *word, size_t states, const n
             onnx_op_error(op, "%s: it is absent, and the operator needs it", numbers[i].name);
         }
     }
-    const char *mode = strcmp(word, "momentum") == 0 ? onnx_op_text(op, "mode", NULL) : "standard";
+    const char *mode = has_mode ? onnx_op_text(op, "mode", NULL) : "standard";
     if (!onnx_op_failed(op) && (!mode || (strcmp(mode, "standard") != 0 && strcmp(mode, "nesterov") != 0))) {
         onnx_op_error(op, "mode: expected standard or nesterov");
     }
@@ -384,7 +379,7 @@ static void read_optimizer(onnx_op *op, const char *word, size_t states, const n
         for (size_t k = 0; k < n; k++) {
             ir_attr_float(op->r->m, made.node, numbers[k].name, (double)values[k]);
         }
-        if (!strcmp(word, "momentum")) {
+        if (has_mode) {
             ir_attr_int(op->r->m, made.node, "nesterov", !strcmp(mode, "nesterov"));
         }
         if (onnx_finish(&made) == IR_NONE) {
@@ -399,7 +394,7 @@ static void read_optimizer(onnx_op *op, const char *word, size_t states, const n
 void onnx_read_adagrad(onnx_op *op) {
     static const number numbers[] = {
         {"decay_factor", 0, false}, {"epsilon", 1e-6F, false}, {"norm_coefficient", 0, false}};
-    read_optimizer(op, "adagrad", 1, numbers, 3);
+    read_optimizer(op, "adagrad", 1, numbers, 3, false);
 }
 
 void onnx_read_adam(onnx_op *op) {
@@ -408,10 +403,10 @@ void onnx_read_adam(onnx_op *op) {
                                      {"epsilon", 1e-6F, false},
                                      {"norm_coefficient", 0, false},
                                      {"norm_coefficient_post", 0, false}};
-    read_optimizer(op, "adam", 2, numbers, 5);
+    read_optimizer(op, "adam", 2, numbers, 5, false);
 }
 
 void onnx_read_momentum(onnx_op *op) {
     static const number numbers[] = {{"alpha", 0, true}, {"beta", 0, true}, {"norm_coefficient", 0, true}};
-    read_optimizer(op, "momentum", 1, numbers, 3);
+    read_optimizer(op, "momentum", 1, numbers, 3, true);
 }

@@ -48,7 +48,8 @@ uint32_t onnx_make_reshape(const onnx_op *op, onnx_scope *scope, uint32_t tensor
 uint32_t onnx_make_slice(const onnx_op *op, onnx_scope *scope, uint32_t tensor, uint32_t axis, int64_t from,
                          int64_t count);
 /* Tensors one after another along an axis; pack: along a new one. n > 0. */
-uint32_t onnx_make_join(const onnx_op *op, onnx_scope *scope, const uint32_t *tensors, size_t n, uint32_t axis, bool pack);
+uint32_t onnx_make_join(const onnx_op *op, onnx_scope *scope, const uint32_t *tensors, size_t n, uint32_t axis,
+                        bool pack);
 
 /* ---- parts.c: values and the tensors that they consist of ---- */
 typedef BASE_VEC(uint32_t) onnx_tensors;
@@ -57,7 +58,8 @@ void onnx_parts(onnx_reader *r, const onnx_value *v, onnx_tensors *out);
 /* A value of the same structure of other tensors, which *at counts through. */
 onnx_value onnx_rebuild(onnx_reader *r, const onnx_value *v, const uint32_t *tensors, size_t *at);
 /* Tensors of the same types and shapes in another graph. */
-onnx_value onnx_like(onnx_reader *r, const onnx_scope *from, const onnx_value *v, const onnx_scope *to, const char *name);
+onnx_value onnx_like(onnx_reader *r, const onnx_scope *from, const onnx_value *v, const onnx_scope *to,
+                     const char *name);
 /* The same structure, types and shapes? */
 bool onnx_alike(onnx_reader *r, const onnx_scope *a_scope, const onnx_value *a, const onnx_scope *b_scope,
                 const onnx_value *b);

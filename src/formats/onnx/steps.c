@@ -60,6 +60,12 @@ const int64_t *onnx_op_ints(onnx_op *op, const char *name, size_t *n) {
     return !a ? NULL : a->ints ? a->ints : BASE_NEWS(op->r->arena, int64_t, 1);
 }
 
+void onnx_op_ignore(onnx_op *op, const char *name) {
+    for (size_t i = 0; i < op->attrs.n; i++) {
+        op->attrs.at[i].used = op->attrs.at[i].used || strcmp(op->attrs.at[i].name, name) == 0;
+    }
+}
+
 /* ---- inputs ---- */
 
 const ir_tensor *onnx_op_input(const onnx_op *op, size_t i) {

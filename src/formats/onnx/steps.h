@@ -20,7 +20,8 @@ extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes
 /* steps_recurrent.c */
 extern const onnx_step_kind onnx_step_recurrent;
 /* steps_ms.c */
-extern const onnx_step_kind onnx_step_order, onnx_step_absent, onnx_step_triples, onnx_step_fused, onnx_step_at_least, onnx_step_only_float;
+extern const onnx_step_kind onnx_step_order, onnx_step_absent, onnx_step_triples, onnx_step_fused, onnx_step_at_least,
+    onnx_step_only_float;
 /* steps_nets.c */
 extern const onnx_step_kind onnx_step_window, onnx_step_transposed, onnx_step_unpool, onnx_step_axes_from,
     onnx_step_given, onnx_step_mean_axes, onnx_step_outputs, onnx_step_float_optional, onnx_step_dropout,
@@ -38,6 +39,8 @@ extern const onnx_step_kind onnx_step_resize, onnx_step_upsample, onnx_step_grid
 /* ---- reading ---- */
 /* The attribute of that name, marked as used; NULL: it is absent, or a fault: it is of another type. */
 const onnx_attr *onnx_op_attr(onnx_op *op, const char *name, onnx_attr_type type);
+/* An attribute that says nothing about values. */
+void onnx_op_ignore(onnx_op *op, const char *name);
 int64_t onnx_op_int(onnx_op *op, const char *name, int64_t otherwise);
 float onnx_op_float(onnx_op *op, const char *name, float otherwise);
 const char *onnx_op_text(onnx_op *op, const char *name, const char *otherwise);

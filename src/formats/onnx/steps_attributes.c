@@ -109,9 +109,7 @@ static void put_nothing(onnx_out *out, const onnx_step *s) {
 const onnx_step_kind onnx_step_only = {"ONLY", make_only, put_nothing};
 
 static void make_ignored(onnx_op *op, const onnx_step *s) {
-    for (size_t i = 0; i < op->attrs.n; i++) {
-        op->attrs.at[i].used = op->attrs.at[i].used || strcmp(op->attrs.at[i].name, s->attr) == 0;
-    }
+    onnx_op_ignore(op, s->attr);
 }
 const onnx_step_kind onnx_step_ignored = {"IGNORED", make_ignored, put_nothing};
 

@@ -98,10 +98,13 @@ void onnx_unroll(const onnx_loop *l) {
     }
     if (more != 0) {
         onnx_op_unsupported(op,
-                            more < 0 ? base_printf(r->arena, "operator %s whose values change their shapes while a run decides how "
-                                                   "many rounds there are", op->type)
-                                     : base_printf(r->arena, "operator %s with more than %d rounds that change shapes",
-                                                   op->type, MOST_ROUNDS),
+                            more < 0
+                                ? base_printf(r->arena,
+                                              "operator %s whose values change their shapes while a run decides how "
+                                              "many rounds there are",
+                                              op->type)
+                                : base_printf(r->arena, "operator %s with more than %d rounds that change shapes",
+                                              op->type, MOST_ROUNDS),
                             "let every round give what it takes");
         return;
     }

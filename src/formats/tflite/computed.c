@@ -7,10 +7,6 @@
  */
 #include "formats/tflite/dictionary.h"
 
-#include <string.h>
-
-enum { MOST_SYMBOLS = 4, PROBES = 8 };
-
 static uint32_t new_symbol(tflite_reader *r, int64_t bound) {
     const char *name = base_printf(r->arena, "count%zu", r->m->symbols.n);
     *BASE_PUSH(r->arena, &r->m->symbols) = (ir_symbol){name, bound, true};
@@ -24,68 +20,32 @@ static bool refuse(tflite_op *op, const char *why) {
     return false;
 }
 
-/* The symbols among the extents of the operator's inputs. */
-static size_t symbols_of(const tflite_op *op, uint32_t symbols[MOST_SYMBOLS + 1]) {
-    size_t n = 0;
-    for (size_t i = 0; i < op->input_count; i++) {
-        const ir_shape *s = op->inputs[i] == IR_NONE ? NULL : &op->r->g->tensors.at[op->inputs[i]].shape;
-        for (uint32_t k = 0; s && k < s->rank && n <= MOST_SYMBOLS; k++) {
-            bool known = s->symbol[k] == 0;
-            for (size_t m = 0; m < n; m++) {
-                known = known || symbols[m] == s->symbol[k];
-            }
-            if (!known) {
-                symbols[n++] = s->symbol[k];
-            }
-        }
-    }
-    return n;
-}
-
-static void set_extent(const tflite_op *op, uint32_t symbol, int64_t extent) {
-    for (size_t i = 0; i < op->input_count; i++) {
-        ir_shape *s = op->inputs[i] == IR_NONE ? NULL : &op->r->g->tensors.at[op->inputs[i]].shape;
-        for (uint32_t k = 0; s && k < s->rank; k++) {
-            s->dim[k] = s->symbol[k] == symbol ? extent : s->dim[k];
-        }
-    }
-}
-
-/* Has the operator the same attributes for another extent? */
-static bool ask(tflite_op *op, uint32_t symbol, int64_t extent) {
+/* Has the operator the same attributes for the extents that its inputs have now? */
+static formats_likeness make_again(void *user) {
+    tflite_op *op = user;
     tflite_reader *r = op->r;
     base_diags *d = r->d, *fb_d = r->fb.d, ignored = {.arena = r->arena};
     const size_t notes = formats_notes_count(r->notes);
-    const int64_t bound = r->m->symbols.at[symbol - 1].bound;
     tflite_op other = *op;
     other.dropped = 0;
     r->d = r->fb.d = &ignored;
-    set_extent(op, symbol, extent);
     tflite_make_attributes(&other, IR_NONE);
-    bool same = !r->fb.failed && formats_notes_count(r->notes) == notes &&
-                formats_same_attributes(&r->g->nodes.at[r->g->nodes.n - 2], other.node);
-    set_extent(op, symbol, bound);
+    const bool made = !r->fb.failed && formats_notes_count(r->notes) == notes;
+    const bool same = made && formats_same_attributes(&r->g->nodes.at[r->g->nodes.n - 2], other.node);
     r->g->nodes.at[--r->g->nodes.n] = (ir_node){0};
     op->node = &r->g->nodes.at[r->g->nodes.n - 1];
     r->fb.failed = false;
     r->d = d;
     r->fb.d = fb_d;
-    return same;
+    return same ? FORMATS_SAME : made ? FORMATS_OTHER : FORMATS_NONE;
 }
 
 bool tflite_follow(tflite_op *op, ir_shape *shapes, const uint32_t *dynamic) {
-    uint32_t symbols[MOST_SYMBOLS + 1];
-    const size_t outputs = op->node->output_count, n = symbols_of(op, symbols);
-    if (n > MOST_SYMBOLS) {
-        return refuse(op, "together with more than 3 others");
-    }
-    for (size_t i = 0; i < n; i++) {
-        const int64_t bound = op->r->m->symbols.at[symbols[i] - 1].bound;
-        for (int64_t v = bound - 1; v > 0 && v >= bound - PROBES; v--) {
-            if (!ask(op, symbols[i], v)) {
-                return refuse(op, "from which its attributes would follow");
-            }
-        }
+    const size_t outputs = op->node->output_count;
+    const char *why = formats_differs_by_extents(op->r->m, (uint32_t)(op->r->g - op->r->m->graphs.at), op->inputs,
+                                                 op->input_count, make_again, op);
+    if (why) {
+        return refuse(op, why);
     }
     for (size_t i = 0; i < outputs; i++) {
         for (uint32_t k = 0; k < shapes[i].rank; k++) {

@@ -2,6 +2,7 @@
 """Operators behind extents that data decides, in emitted C: each row of a table is a graph that begins with WHERE. The check that compile makes
 compares every operator with its definition for the extents of that run (none, all, some between); here the outputs and their shapes, too."""
 import base64
+import json
 import os
 import pathlib
 import struct
@@ -363,3 +364,10 @@ if __name__ == "__main__":
         control()
     for name in sys.argv[1:] or ROWS:
         check(name, ROWS[name])
+
+# ---- where no input that is made stays inside, nothing was checked, and that is said ----
+pathlib.Path("far.op").write_text("// An element that lies outside whatever the input holds.\nop Far\nin X:i8[N]\n-> Y:i8\nY[n<N] = X[i64(X[n]) + 1000]\n")
+pathlib.Path("far.ir").write_text('burin 1\nmodel "ir" "far"\ngraph "g" 0 {\n  tensor %0 i8[4] "x"\n  tensor %1 i8[4] "y"\n  inputs (%0)\n  outputs (%1)\n'
+                                  "  node custom.Far (%0) -> (%1)\n}\n")
+told = json.loads(burin("compile", "far.ir", "--ops", "far.op", "-o", "far", "--json").stdout)
+assert not told["checked"] and "out of range" in told["check"], told

@@ -205,7 +205,87 @@ static void make_resize(onnx_op *op, const onnx_step *s) {
         set_taps(op, &z, mode, antialias);
     }
 }
-const onnx_step_kind onnx_step_resize = {"RESIZE", make_resize, NULL};
+/* Sizes where the scales are theirs, else scales. */
+static void put_extents(onnx_out *out, const ir_shape *in, const ir_attr *shape, const ir_attr *scales) {
+    bool sized = true, scaled = true;
+    float *list = BASE_NEWS(out->arena, float, in->rank + 1);
+    const ir_shape of_list = ir_shape_of(1, &(int64_t){(int64_t)in->rank});
+    for (uint32_t i = 0; i < in->rank; i++) {
+        const double scale = scales->v.floats[i];
+        list[i] = (float)scale;
+        sized = sized && (in->dim[i] && shape->v.ints[i] ? !(scale < (double)shape->v.ints[i] / (double)in->dim[i]) &&
+                                                               !(scale > (double)shape->v.ints[i] / (double)in->dim[i])
+                                                         : !(scale < 1) && !(scale > 1));
+        scaled = scaled && !((double)list[i] < scale) && !((double)list[i] > scale) &&
+                 (int64_t)floorf((float)in->dim[i] * list[i]) == shape->v.ints[i];
+    }
+    if (sized) {
+        out->absent |= 1u << 2;
+        onnx_out_list(out, 3, "sizes", shape->v.ints, in->rank);
+    } else if (scaled) {
+        uint8_t *data = base_alloc(out->arena, (size_t)in->rank + 1, sizeof *list);
+        for (uint32_t i = 0; i < in->rank; i++) {
+            base_store(BASE_F32, data, i, (base_value){.f = (double)list[i]});
+        }
+        onnx_out_constant(out, 2, "scales", BASE_F32, &of_list, data);
+    } else {
+        onnx_out_cannot(out, "its scales are neither its sizes' nor of 32 bits");
+    }
+}
+
+/* The region: begins, then ends. */
+static void put_roi(onnx_out *out, const ir_attr *roi, size_t rank) {
+    const ir_shape of_list = ir_shape_of(1, &(int64_t){(int64_t)(2 * rank)});
+    uint8_t *data = base_alloc(out->arena, 2 * rank + 1, sizeof(float));
+    for (size_t i = 0; i < 2 * rank; i++) {
+        const double v = roi->v.floats[i % rank * 2 + i / rank];
+        if ((double)(float)v < v || (double)(float)v > v) {
+            onnx_out_cannot(out, "its roi is not of 32 bits");
+        }
+        base_store(BASE_F32, data, i, (base_value){.f = v});
+    }
+    onnx_out_constant(out, 1, "roi", BASE_F32, &of_list, data);
+}
+
+static void put_resize(onnx_out *out, const onnx_step *s) {
+    static const onnx_step texts[] = {
+        {.name = "mode", .attr = "mode", .text = "nearest"},
+        {.name = "nearest_mode", .attr = "nearest_mode", .text = "round_prefer_floor"},
+        {.name = "coordinate_transformation_mode", .attr = "coordinate_transformation_mode", .text = "half_pixel"}};
+    static const onnx_step floats[] = {{.name = "cubic_coeff_a", .attr = "cubic_coeff_a", .f = -0.75},
+                                       {.name = "extrapolation_value", .attr = "extrapolation_value"}};
+    static const onnx_step ints[] = {{.name = "exclude_outside", .attr = "exclude_outside"},
+                                     {.name = "antialias", .attr = "antialias"}};
+    const ir_shape *in = &onnx_out_input(out, 0)->shape;
+    const ir_attr *shape = onnx_out_attr(out, "shape", IR_INTS), *scales = onnx_out_attr(out, "scales", IR_FLOATS);
+    const ir_attr *roi = onnx_out_attr(out, "roi", IR_FLOATS);
+    const ir_attr *mode = onnx_out_attr(out, "coordinate_transformation_mode", IR_TEXT);
+    /* these two follow from the others */
+    (void)onnx_out_optional(out, "axes", IR_INTS);
+    (void)onnx_out_optional(out, "taps", IR_INT);
+    if (!s->b) {
+        onnx_out_cannot(out, "it is of an earlier version");
+    } else if (shape && scales && roi && mode && shape->n == in->rank && scales->n == in->rank &&
+               roi->n == 2 * (size_t)in->rank) {
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+            onnx_step_text.put(out, &texts[i]);
+        }
+        for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+            onnx_step_float.put(out, &floats[i]);
+            onnx_step_int.put(out, &ints[i]);
+        }
+        if (strcmp(mode->v.text, "tf_crop_and_resize") == 0) {
+            put_roi(out, roi, in->rank);
+        } else {
+            out->absent |= 1u << 1;
+        }
+        put_extents(out, in, shape, scales);
+    } else {
+        onnx_out_cannot(out, "its lists are not of as many axes as its input");
+    }
+}
+
+const onnx_step_kind onnx_step_resize = {"RESIZE", make_resize, put_resize};
 
 /* Upsample, and Resize of version 10: scales of all axes, places at x / scale. */
 static void make_upsample(onnx_op *op, const onnx_step *s) {

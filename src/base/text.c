@@ -137,7 +137,17 @@ void base_put_quoted(base_text *t, const char *s) {
     base_puts(t, "\"");
 }
 
+/* How many of the first n bytes are printable ASCII. */
+static size_t plain_bytes(const char *s, size_t n) {
+    size_t plain = 0;
+    while (plain < n && s[plain] >= 0x20 && s[plain] < 0x7f)
+        plain++;
+    return plain;
+}
+
 char *base_printable(base_arena *arena, const char *s, size_t n, size_t max) {
+    if (n <= max && plain_bytes(s, n) == n) /* nearly every message and name */
+        return base_strndup(arena, s, n);
     static const char digits[] = "0123456789abcdef";
     base_text t = {.arena = arena};
     size_t keep = 0; /* length of the longest whole prefix that leaves room for "..." */

@@ -5,6 +5,7 @@ tests/support/onnx_cases lists nodes of ONNX. Each is a model of one node; Burin
 attributes and inputs; what the runtime gives is what the case in the file must want. `onnx_cases.py --write [WORD...]` writes the
 cases into the files, and leaves those from elsewhere as they are. Run by the oracles' Python; by ctest's Python it starts that one.
 """
+import base64
 import importlib
 import os
 import pathlib
@@ -108,8 +109,8 @@ def written(case):
     if len(nodes) != 1 or nodes[0][0] != case.word:
         raise ValueError(f'{case.word}.{case.name} is read as {[n[0] for n in nodes]}')
     _, inputs, outputs, attrs = nodes[0]
-    tensors = {number: (type, dims, name, data) for number, type, dims, name, data in
-               re.findall(r'  tensor (%\d+) (\w+)\[([^\]]*)\] "([^"]*)"(?: source \d+)?(?: = hex "([0-9a-f]*)")?', text)}
+    tensors = {number: (type, dims, name, bytes.fromhex(data) if form == 'hex' else base64.b64decode(data)) for number, type, dims, name, form, data in
+               re.findall(r'  tensor (%\d+) (\w+)\[([^\]]*)\] "([^"]*)"(?: source \d+)?(?: = (hex|base64)\s+"([^"]*)")?', text)}
     lines = [f'case {case.name} from "{SOURCES[case.engine]}"']
     for name, kind, value in re.findall(r'(\w+): (\w+) (\[[^\]]*\]|"[^"]*"|[^,]+)', attrs or ''):
         value = value.replace(',', '')
@@ -126,7 +127,7 @@ def written(case):
             lines.append(tensor('const' if case.inputs[k].const else 'in', type, arrays[k]))
         else:
             shape = [int(n) for n in dims.split(',') if n]
-            lines.append(tensor('const', type, np.frombuffer(bytes.fromhex(data), DTYPE[type]).reshape(shape)))
+            lines.append(tensor('const', type, np.frombuffer(data, DTYPE[type]).reshape(shape)))
     given = dict(zip([name for name in case.outputs if name], results))
     for number in outputs.split(', '):
         name = tensors[number][2]

@@ -162,6 +162,10 @@ void onnx_op_add_constant(onnx_op *op, const char *name, base_type type, const i
     *BASE_PUSH(op->r->arena, &op->added) = index;
 }
 
+void onnx_op_add_absent(onnx_op *op) {
+    *BASE_PUSH(op->r->arena, &op->added) = IR_NONE;
+}
+
 void onnx_op_reshape(onnx_op *op, size_t input, const ir_shape *shape) {
     ir_graph *g = onnx_graph_of(op->r, op->scope);
     const ir_tensor from = *onnx_op_input(op, input);

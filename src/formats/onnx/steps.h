@@ -17,6 +17,11 @@ extern const onnx_step_kind onnx_step_type, onnx_step_type_named, onnx_step_type
 /* steps_inputs.c */
 extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes, onnx_step_drop_in,
     onnx_step_broadcast, onnx_step_int_in, onnx_step_float_in;
+/* steps_ml.c */
+extern const onnx_step_kind onnx_step_const_floats, onnx_step_const_ints, onnx_step_no_strings, onnx_step_imputed,
+    onnx_step_encoded;
+/* steps_trees.c */
+extern const onnx_step_kind onnx_step_trees, onnx_step_trees_5;
 /* steps_recurrent.c */
 extern const onnx_step_kind onnx_step_recurrent;
 /* steps_ms.c */
@@ -61,6 +66,8 @@ const void *onnx_op_contents(const onnx_op *op, size_t i);
 bool onnx_op_pin(onnx_op *op, size_t input);
 /* That input with another shape of as many elements: a constant, or what a node before this one gives. */
 void onnx_op_reshape(onnx_op *op, size_t input, const ir_shape *shape);
+/* The next of the constants that become inputs is absent. */
+void onnx_op_add_absent(onnx_op *op);
 /* axis from 0, for a tensor of that rank; -1: a fault, reported. */
 int64_t onnx_op_axis(onnx_op *op, const char *what, int64_t axis, uint32_t rank);
 /* Each from 0, ascending, none twice; in place. false: a fault, reported. */

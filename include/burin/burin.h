@@ -90,6 +90,9 @@ typedef struct burin_array {
     int64_t dim[8];
     const void *data; /* dense, row-major, little-endian */
     size_t size;      /* bytes */
+    const struct burin_array
+        *parts; /* of type "list": a sequence, or an optional value; it has no elements of its own */
+    size_t part_count;
 } burin_array;
 
 /* What an input holds in the one run that a model is loaded for; array.data is borrowed for as long as the model is in use.
@@ -161,6 +164,16 @@ BURIN_API size_t burin_input_count(const burin_model *model);
 BURIN_API size_t burin_output_count(const burin_model *model);
 BURIN_API burin_tensor_info burin_input_info(const burin_model *model, size_t i); /* i must be in range */
 BURIN_API burin_tensor_info burin_output_info(const burin_model *model, size_t i);
+
+/* What the file's graph gives, which may be lists of the model's outputs: result i, from 0. form: "T" is the next output, "(TT)"
+ * a list of the next two, "[T]" an optional value that is there, "[]" one that is not. false: there are no more. */
+typedef struct burin_result {
+    const char *name, *form;
+} burin_result;
+BURIN_API bool burin_result_at(const burin_model *model, size_t i, burin_result *result);
+/* The inputs that the contents are with which the model was loaded, lists resolved; room for burin_input_count. REFUSED: they do
+ * not say all of them. */
+BURIN_API burin_status burin_contents_inputs(burin_context *context, const burin_model *model, burin_array *inputs);
 
 typedef enum burin_form { BURIN_TEXT, BURIN_JSON } burin_form;
 /* Graph, types, shapes, quantisation, MACs, memory, and what is unsupported (which is reported, not an error here). */
@@ -245,10 +258,13 @@ BURIN_API burin_status burin_run_many(burin_context *context, const burin_model 
 BURIN_API burin_status burin_compare(burin_context *context, const char *name, const burin_array *a,
                                      const burin_array *b, double absolute, double relative);
 /* A file that states type and shape: .npy (by its content), or one of a format's own (by its extension: .pb, ONNX's
- * TensorProto). type NULL: it is neither, array has its bytes as data. NumPy has no names for bf16, for floats of 8 bits and
+ * TensorProto, SequenceProto or OptionalProto; the latter two are of type "list"). type NULL: it is neither, array has its bytes as data. NumPy has no names for bf16, for floats of 8 bits and
  * for what is narrower: such arrays are of type "V2" (two bytes an element) and "V1" (one each) until burin_array_set_type.
  */
 BURIN_API burin_status burin_array_read(burin_context *context, const char *path, burin_array *array);
+/* The bytes of such a file of a list; arrays: its tensors, in order. form: of burin_result, not "T". */
+BURIN_API burin_status burin_list_bytes(burin_context *context, const char *form, const burin_array *arrays,
+                                        const void **bytes, size_t *size);
 /* A "V1" or "V2" becomes an array of that type; REFUSED: it cannot. */
 BURIN_API burin_status burin_array_set_type(burin_context *context, burin_array *array, const char *type);
 /* The bytes of such a file: form "npy" or "pb". name: of the tensor, in files that have it. */

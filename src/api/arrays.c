@@ -24,6 +24,31 @@ static burin_array of_tensor(const ir_tensor *t) {
     return a;
 }
 
+static burin_array of_contents(base_arena *arena, const formats_contents *from) {
+    burin_array a = {.type = from->type, .rank = from->shape.rank, .data = from->data, .size = from->size};
+    burin_array *parts = BASE_NEWS(arena, burin_array, from->part_count + 1);
+    memcpy(a.dim, from->shape.dim, sizeof a.dim);
+    for (size_t i = 0; i < from->part_count; i++) {
+        parts[i] = of_contents(arena, &from->parts[i]);
+    }
+    a.parts = parts;
+    a.part_count = from->part_count;
+    return a;
+}
+
+/* A file that is no tensor may be a list of them. */
+static bool read_list(burin_context *c, const formats_interface *format, const array_call *call, base_bytes bytes) {
+    base_diags ignored = {.arena = c->arena};
+    formats_contents list;
+    ir_tensor t;
+    if (format->read_list == NULL || format->read_tensor(c->arena, call->path, bytes, &t, &ignored) == BASE_OK ||
+        format->read_list(c->arena, call->path, bytes, &list, &ignored) != BASE_OK) {
+        return false;
+    }
+    *call->array = of_contents(c->arena, &list);
+    return true;
+}
+
 static base_status read_array(burin_context *c, void *arguments) {
     array_call *call = arguments;
     base_file file;
@@ -41,8 +66,12 @@ static base_status read_array(burin_context *c, void *arguments) {
         *call->array = (burin_array){.data = file.at, .size = file.size};
         return BASE_OK;
     }
-    status = format->read_tensor(c->arena, base_strdup(c->arena, call->path),
-                                 (base_bytes){.at = file.at, .size = file.size}, &t, &c->diags);
+    call->path = base_strdup(c->arena, call->path);
+    const base_bytes bytes = {.at = file.at, .size = file.size};
+    if (read_list(c, format, call, bytes)) {
+        return BASE_OK;
+    }
+    status = format->read_tensor(c->arena, call->path, bytes, &t, &c->diags);
     if (status == BASE_OK) {
         *call->array = of_tensor(&t);
     }
@@ -76,6 +105,41 @@ burin_status burin_array_set_type(burin_context *c, burin_array *array, const ch
     return api_guarded(c, set_type, &call);
 }
 
+static ir_tensor tensor_of(const burin_array *a, const char *name) {
+    return (ir_tensor){.name = name,
+                       .type = base_type_named(a->type, strlen(a->type)),
+                       .shape = ir_shape_of(a->rank, a->dim),
+                       .data = a->data,
+                       .state = IR_NONE};
+}
+
+static base_status list_bytes(burin_context *c, void *arguments) {
+    array_call *call = arguments;
+    const formats_interface *format = formats_of_tensors("pb");
+    size_t n = 0;
+    for (const char *at = call->form; *at != 0; at++) {
+        n += *at == 'T';
+    }
+    ir_tensor *tensors = BASE_NEWS(c->arena, ir_tensor, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        tensors[i] = tensor_of(&call->from[i], "");
+    }
+    base_text out = {.arena = c->arena};
+    format->write_list(c->arena, call->form, tensors, &out);
+    call->bytes = out.at != NULL ? out.at : "";
+    call->size = out.n;
+    return BASE_OK;
+}
+
+burin_status burin_list_bytes(burin_context *c, const char *form, const burin_array *arrays, const void **bytes,
+                              size_t *size) {
+    array_call call = {.from = arrays, .form = form};
+    burin_status status = api_guarded(c, list_bytes, &call);
+    *bytes = call.bytes;
+    *size = call.size;
+    return status;
+}
+
 static base_status array_bytes(burin_context *c, void *arguments) {
     array_call *call = arguments;
     const formats_interface *format = formats_of_tensors(call->form);
@@ -85,11 +149,7 @@ static base_status array_bytes(burin_context *c, void *arguments) {
                    base_printable(c->arena, call->form, strlen(call->form), 60));
         return BASE_USAGE;
     }
-    const ir_tensor t = {.name = call->name,
-                         .type = base_type_named(a->type, strlen(a->type)),
-                         .shape = ir_shape_of(a->rank, a->dim),
-                         .data = a->data,
-                         .state = IR_NONE};
+    const ir_tensor t = tensor_of(a, call->name);
     base_text out = {.arena = c->arena};
     format->write_tensor(c->arena, &t, &out);
     call->bytes = out.at;

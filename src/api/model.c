@@ -23,16 +23,29 @@ static const char *const *copy_texts(burin_context *c, const char *const *texts,
     return copy;
 }
 
-/* Their bytes are borrowed, the rest is copied. */
+/* Its bytes are borrowed, the rest is copied. */
+static formats_contents copy_array(burin_context *c, const burin_array *a) {
+    formats_contents to = {.type = a->type != NULL ? base_strdup(c->arena, a->type) : NULL,
+                           .shape = ir_shape_of(a->rank, a->dim),
+                           .data = a->data,
+                           .size = a->size};
+    if (to.type != NULL && strcmp(to.type, "list") == 0) {
+        formats_contents *parts = BASE_NEWS(c->arena, formats_contents, a->part_count + 1);
+        for (size_t i = 0; i < a->part_count; i++) {
+            parts[i] = copy_array(c, &a->parts[i]);
+        }
+        to.parts = parts;
+        to.part_count = a->part_count;
+    }
+    return to;
+}
+
 static const formats_contents *copy_contents(burin_context *c, const burin_load_options *o) {
     formats_contents *contents = BASE_NEWS(c->arena, formats_contents, o->content_count + 1);
     for (size_t i = 0; i < o->content_count; i++) {
         const burin_contents *given = &o->contents[i];
+        contents[i] = copy_array(c, &given->array);
         contents[i].name = given->name != NULL ? base_strdup(c->arena, given->name) : NULL;
-        contents[i].type = given->array.type != NULL ? base_strdup(c->arena, given->array.type) : NULL;
-        contents[i].shape = ir_shape_of(given->array.rank, given->array.dim);
-        contents[i].data = given->array.data;
-        contents[i].size = given->array.size;
     }
     return contents;
 }
@@ -202,6 +215,55 @@ base_status api_copy_every_signature(const burin_model *m, ir_model **out) {
 
 size_t burin_input_count(const burin_model *m) {
     return m->ir->graphs.at[0].inputs.n;
+}
+
+bool burin_result_at(const burin_model *m, size_t i, burin_result *result) {
+    const ir_graph *g = &m->ir->graphs.at[0];
+    if (m->ir->gives.n > 0 && i < m->ir->gives.n) {
+        *result = (burin_result){m->ir->gives.at[i].name, m->ir->gives.at[i].form};
+        return true;
+    }
+    if (m->ir->gives.n > 0 || i >= g->outputs.n) {
+        return false;
+    }
+    *result = (burin_result){g->tensors.at[g->outputs.at[i]].name, "T"};
+    return true;
+}
+
+typedef struct inputs_call {
+    const burin_model *model;
+    burin_array *inputs;
+} inputs_call;
+
+static base_status contents_inputs(burin_context *c, void *arguments) {
+    const inputs_call *call = arguments;
+    const ir_model *m = call->model->ir;
+    const ir_graph *g = &m->graphs.at[0];
+    const formats_contents **of = BASE_NEWS(c->arena, const formats_contents *, g->inputs.n + 1),
+                           *contents = call->model->options.contents;
+    size_t n = call->model->options.content_count;
+    if (m->takes.n > 0) {
+        contents = formats_flatten_contents(c->arena, m, contents, n, &n);
+    }
+    base_status status = formats_match_contents(c->arena, g, contents, n, NULL, of, &c->diags);
+    for (size_t i = 0; i < g->inputs.n && status == BASE_OK; i++) {
+        const ir_tensor *t = &g->tensors.at[g->inputs.at[i]];
+        const void *data = of[i] != NULL ? formats_contents_data(c->arena, t, of[i]) : NULL;
+        uint64_t bytes = 0;
+        if (data == NULL || !ir_tensor_bytes(t, &bytes)) {
+            return base_error(&c->diags, NULL, "input %zu \"%s\" is not given, or of another type or shape", i,
+                              base_printable(c->arena, t->name, strlen(t->name), 60));
+        }
+        call->inputs[i] =
+            (burin_array){.type = base_type_name(t->type), .rank = t->shape.rank, .data = data, .size = (size_t)bytes};
+        memcpy(call->inputs[i].dim, t->shape.dim, sizeof t->shape.dim);
+    }
+    return status;
+}
+
+burin_status burin_contents_inputs(burin_context *c, const burin_model *m, burin_array *inputs) {
+    inputs_call call = {m, inputs};
+    return api_guarded(c, contents_inputs, &call);
 }
 
 size_t burin_output_count(const burin_model *m) {

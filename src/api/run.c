@@ -173,7 +173,12 @@ static base_status check_contents(burin_context *c, const run_call *call) {
     const formats_options *o = &call->m->options;
     const ir_graph *g = &call->m->ir->graphs.at[0];
     const formats_contents **of = BASE_NEWS(c->arena, const formats_contents *, g->inputs.n + 1);
-    base_status status = formats_match_contents(c->arena, g, o->contents, o->content_count, NULL, of, &c->diags);
+    const formats_contents *contents = o->contents;
+    size_t n = o->content_count;
+    if (call->m->ir->takes.n > 0) {
+        contents = formats_flatten_contents(c->arena, call->m->ir, contents, n, &n);
+    }
+    base_status status = formats_match_contents(c->arena, g, contents, n, NULL, of, &c->diags);
     for (size_t i = 0; i < g->inputs.n && status == BASE_OK; i++) {
         const ir_tensor *t = &g->tensors.at[g->inputs.at[i]];
         const void *data = of[i] != NULL ? formats_contents_data(c->arena, t, of[i]) : NULL;

@@ -131,8 +131,14 @@ static int read_contents(cli *c, burin_contents **contents, size_t *n) {
     return 0;
 }
 
-static int get_inputs(cli *c, const burin_model *model, size_t runs, burin_array *inputs) {
+static int get_inputs(cli *c, const burin_model *model, const burin_contents *contents, size_t content_count,
+                      size_t runs, burin_array *inputs) {
     const size_t n = burin_input_count(model);
+    for (size_t i = 0; i < content_count; i++) {
+        if (contents[i].array.type != NULL && strcmp(contents[i].array.type, "list") == 0) {
+            return cli_report(c, burin_contents_inputs(c->context, model, inputs));
+        }
+    }
     if (c->arguments.input.n == 0) {
         return cli_make_inputs(c, model, "", runs, inputs);
     }
@@ -156,11 +162,32 @@ static const char *file_name(cli *c, size_t i) {
     return cli_format(c, "output_%zu.%s", i, strcmp(form, "raw") == 0 ? "bin" : form);
 }
 
+/* How many outputs a result of that form consists of. */
+static size_t parts_of(const char *form) {
+    size_t n = 0;
+    for (const char *at = form; *at != 0; at++) {
+        n += *at == 'T';
+    }
+    return n;
+}
+
+/* The file of output i, which is result `result` or part number `part` of it: a list is one file only as .pb. */
+static const char *part_name(cli *c, const burin_result *r, size_t result, size_t part) {
+    const char *form = output_form(c);
+    return strcmp(r->form, "T") == 0 || strcmp(form, "pb") == 0
+               ? file_name(c, result)
+               : cli_format(c, "output_%zu_%zu.%s", result, part, strcmp(form, "raw") == 0 ? "bin" : form);
+}
+
 static int check_existing(cli *c, const burin_model *model) {
-    for (size_t i = 0; i < burin_output_count(model) && c->arguments.output_dir != NULL && !c->arguments.force; i++) {
-        const char *path = cli_format(c, "%s/%s", c->arguments.output_dir, file_name(c, i));
-        if (cli_exists(path)) {
-            return cli_refuse(c, "%s exists and was kept; say --force to replace it", cli_printable(c, path));
+    burin_result r;
+    for (size_t i = 0; c->arguments.output_dir != NULL && !c->arguments.force && burin_result_at(model, i, &r); i++) {
+        const size_t n = parts_of(r.form);
+        for (size_t k = 0; k < n || k == 0; k++) {
+            const char *path = cli_format(c, "%s/%s", c->arguments.output_dir, part_name(c, &r, i, k));
+            if (cli_exists(path)) {
+                return cli_refuse(c, "%s exists and was kept; say --force to replace it", cli_printable(c, path));
+            }
         }
     }
     return 0;
@@ -185,16 +212,32 @@ static burin_array all_runs(cli *c, size_t i, size_t n, size_t runs, const burin
 
 static int write_outputs(cli *c, const burin_model *model, size_t runs, const burin_array *outputs) {
     size_t n = burin_output_count(model);
-    burin_file *files = cli_alloc(c, n + 1, sizeof *files);
-    burin_output output = {.files = files, .file_count = n};
+    burin_result r;
+    size_t results = 0;
+    while (burin_result_at(model, results, &r)) {
+        results++;
+    }
+    burin_file *files = cli_alloc(c, n + results + 1, sizeof *files);
+    burin_output output = {.files = files};
     burin_status status = BURIN_OK;
-    for (size_t i = 0; i < n && status == BURIN_OK; i++) {
-        const char *name = file_name(c, i);
-        const burin_array all = all_runs(c, i, n, runs, outputs);
-        files[i] = (burin_file){name, all.data, all.size};
-        if (strcmp(output_form(c), "raw") != 0) {
-            status = burin_array_bytes(c->context, &all, output_form(c), burin_output_info(model, i).name,
-                                       &files[i].bytes, &files[i].size);
+    size_t i = 0;
+    for (size_t k = 0; burin_result_at(model, k, &r) && status == BURIN_OK; k++) {
+        if (strcmp(r.form, "T") != 0 && strcmp(output_form(c), "pb") == 0) {
+            burin_file *file = &files[output.file_count++];
+            *file = (burin_file){.name = file_name(c, k)};
+            status = burin_list_bytes(c->context, r.form, &outputs[i], &file->bytes, &file->size);
+            i += parts_of(r.form);
+            continue;
+        }
+        const size_t parts = parts_of(r.form);
+        for (size_t p = 0; p < parts && status == BURIN_OK; p++, i++) {
+            burin_file *file = &files[output.file_count++];
+            const burin_array all = all_runs(c, i, n, runs, outputs);
+            *file = (burin_file){part_name(c, &r, k, p), all.data, all.size};
+            if (strcmp(output_form(c), "raw") != 0) {
+                status = burin_array_bytes(c->context, &all, output_form(c), burin_output_info(model, i).name,
+                                           &file->bytes, &file->size);
+            }
         }
     }
     if (status == BURIN_OK) {
@@ -286,7 +329,7 @@ int cli_run(cli *c) {
     }
     burin_array *inputs = cli_arrays(c, runs * burin_input_count(model));
     burin_array *outputs = cli_arrays(c, runs * burin_output_count(model));
-    status = get_inputs(c, model, runs, inputs);
+    status = get_inputs(c, model, contents, content_count, runs, inputs);
     if (status == 0) {
         cli_progress(c, "running");
         status = cli_report(c, burin_run_many(c->context, model, provider, &options, a->raw, runs, inputs, outputs));

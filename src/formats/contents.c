@@ -42,6 +42,80 @@ base_status formats_match_contents(base_arena *arena, const ir_graph *g, const f
     return BASE_OK;
 }
 
+const formats_contents *formats_contents_for(const ir_model *m, size_t i, const formats_contents *contents, size_t n) {
+    size_t before = 0;
+    for (size_t k = 0; k <= i; k++) {
+        const formats_contents *named = NULL;
+        for (size_t c = 0; c < n && !named; c++) {
+            named = contents[c].name && strcmp(contents[c].name, m->takes.at[k].name) == 0 ? &contents[c] : NULL;
+        }
+        if (k == i && named) {
+            return named;
+        }
+        before += k < i && !named;
+    }
+    for (size_t c = 0; c < n; c++) {
+        if (!contents[c].name && before-- == 0) {
+            return &contents[c];
+        }
+    }
+    return NULL;
+}
+
+base_status formats_check_takes(base_arena *arena, const ir_model *m, const formats_contents *contents, size_t n,
+                                base_diags *d) {
+    bool *said = BASE_NEWS(arena, bool, m->takes.n + 1);
+    if (n > m->takes.n) {
+        base_error(d, NULL, "input: %zu are given, and the model has %zu", n, m->takes.n);
+        return BASE_USAGE;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (contents[i].name && k < m->takes.n && strcmp(contents[i].name, m->takes.at[k].name) != 0) {
+            k++;
+        }
+        if (contents[i].name && (k == m->takes.n || said[k])) {
+            const char *name = base_printable(arena, contents[i].name, strlen(contents[i].name), 60);
+            base_error(d, NULL,
+                       k == m->takes.n ? "input: the model has no input \"%s\"" : "input: \"%s\" is given twice", name);
+            return BASE_USAGE;
+        }
+        said[k] = said[k] || contents[i].name;
+    }
+    return BASE_OK;
+}
+
+/* Of the value that begins at form; returns what is behind it. *input: the graph's next one. c: NULL where nothing is said. */
+static const char *flatten(base_arena *arena, const ir_graph *g, const char *form, const formats_contents *c,
+                           size_t *input, formats_contents *out, size_t *n) {
+    if (*form == 'T') {
+        if (c) {
+            out[*n] = *c;
+            out[(*n)++].name = g->tensors.at[g->inputs.at[*input]].name;
+        }
+        (*input)++;
+        return form + 1;
+    }
+    const bool list = c && c->type && strcmp(c->type, "list") == 0;
+    size_t i = 0;
+    for (form++; *form != ')' && *form != ']'; i++) {
+        form = flatten(arena, g, form, list ? &c->parts[i] : c, input, out, n);
+    }
+    return form + 1;
+}
+
+formats_contents *formats_flatten_contents(base_arena *arena, const ir_model *m, const formats_contents *contents,
+                                           size_t n, size_t *out_n) {
+    const ir_graph *g = &m->graphs.at[0];
+    formats_contents *out = BASE_NEWS(arena, formats_contents, g->inputs.n + 1);
+    size_t input = 0;
+    *out_n = 0;
+    for (size_t i = 0; i < m->takes.n; i++) {
+        (void)flatten(arena, g, m->takes.at[i].form, formats_contents_for(m, i, contents, n), &input, out, out_n);
+    }
+    return out;
+}
+
 /* "V1", "V2": NumPy has no name for the type. */
 static bool is_unnamed(const char *type) {
     return type[0] == 'V' && type[1] != 0 && type[2] == 0;

@@ -34,6 +34,8 @@ typedef struct formats_contents {
     ir_shape shape;
     const void *data;
     size_t size;
+    const struct formats_contents *parts; /* of type "list" */
+    size_t part_count;
 } formats_contents;
 
 typedef struct formats_options {
@@ -76,6 +78,10 @@ typedef struct formats_interface {
     const char *tensor_extension;
     base_status (*read_tensor)(base_arena *arena, const char *file, base_bytes bytes, ir_tensor *out, base_diags *d);
     void (*write_tensor)(base_arena *arena, const ir_tensor *t, base_text *out);
+    /* The same of lists of tensors and optional values; form: as ir_listed, no tensor. */
+    base_status (*read_list)(base_arena *arena, const char *file, base_bytes bytes, formats_contents *out,
+                             base_diags *d);
+    void (*write_list)(base_arena *arena, const char *form, const ir_tensor *tensors, base_text *out);
 } formats_interface;
 
 /* generated from the folders, sorted by name */
@@ -123,6 +129,14 @@ void formats_drop_constants(ir_model *m, const formats_constant *constants, size
  * none. BASE_USAGE: a name that does not fit, or more than there are inputs. */
 base_status formats_match_contents(base_arena *arena, const ir_graph *g, const formats_contents *contents, size_t n,
                                    const bool *skip, const formats_contents **of, base_diags *d);
+/* BASE_USAGE: one of the contents is for none of m->takes, or two are for one. */
+base_status formats_check_takes(base_arena *arena, const ir_model *m, const formats_contents *contents, size_t n,
+                                base_diags *d);
+/* What is said of m->takes.at[i], by name or else in order; NULL: nothing. */
+const formats_contents *formats_contents_for(const ir_model *m, size_t i, const formats_contents *contents, size_t n);
+/* Contents of m->takes as those of the graph's inputs, each by its name. */
+formats_contents *formats_flatten_contents(base_arena *arena, const ir_model *m, const formats_contents *contents,
+                                           size_t n, size_t *out_n);
 /* Extents of inputs that are -1 become those of their contents. BASE_REFUSED: the others, or the types, are not the same. */
 base_status formats_set_contents(base_arena *arena, ir_graph *g, const formats_contents *const *of, base_diags *d);
 /* Bytes that are said to be of a type, as tensor t has them, in the arena or borrowed; "V1", "V2": of t's own type, one element

@@ -95,6 +95,7 @@ static bool is_read(const ir_graph *g, uint32_t tensor) {
 }
 
 void ir_cut(ir_model *m, const uint32_t *outputs, size_t n) {
+    m->gives.n = 0;
     ir_graph *g = &m->graphs.at[0];
     uint32_t *in = BASE_NEWS(m->arena, uint32_t, g->inputs.n + 1),
              *out = BASE_NEWS(m->arena, uint32_t, g->outputs.n + 1);
@@ -111,7 +112,7 @@ void ir_cut(ir_model *m, const uint32_t *outputs, size_t n) {
     ir_drop_dead(m);
     size_t kept = 0;
     for (size_t i = 0; i < g->inputs.n; i++) {
-        in[i] = is_read(g, g->inputs.at[i]) ? (uint32_t)kept : IR_NONE;
+        in[i] = m->takes.n || is_read(g, g->inputs.at[i]) ? (uint32_t)kept : IR_NONE;
         if (in[i] != IR_NONE) {
             g->inputs.at[kept++] = g->inputs.at[i];
         }

@@ -117,6 +117,12 @@ typedef struct ir_metadata {
     size_t size;
 } ir_metadata;
 
+/* What the file's graph takes or gives, of which graphs[0] has the tensors, in order. form: "T" is a tensor, "(TT)" a list of
+ * two, "[T]" an optional value that is there, "[]" one that is not; they may be in each other. */
+typedef struct ir_listed {
+    const char *name, *form;
+} ir_listed;
+
 typedef struct ir_model {
     base_arena *arena;
     const char *format;        /* "tflite", "ir" ... */
@@ -127,7 +133,11 @@ typedef struct ir_model {
     const char *description; /* "" if none */
     BASE_VEC(ir_signature) signatures;
     BASE_VEC(ir_metadata) metadata;
+    BASE_VEC(ir_listed) takes, gives; /* empty: each is a tensor */
 } ir_model;
+
+/* How many tensors a form has; SIZE_MAX: it is none. */
+size_t ir_form_tensors(const char *form);
 
 ir_model *ir_model_new(base_arena *arena, const char *format, const char *file);
 ir_graph *ir_graph_add(ir_model *m, const char *name);
@@ -183,7 +193,7 @@ base_place ir_place_tensor(const ir_model *m, const ir_graph *g, size_t tensor);
 /* Structure: indices in range, one producer a tensor, no read before its producer, no cycle, constants have the right
  * number of bytes, quantisation sane (scale finite and > 0, zero points in the type's range, axis in rank, n ==
  * dim[axis]). States: tensors that stand for one have its type and shape, and are no inputs or outputs of graphs.
- * Signatures: their graph has the inputs and outputs that they name.
+ * Signatures: their graph has the inputs and outputs that they name. Lists taken and given: as many tensors as graph 0 has.
  * Control: the graphs of an if or while take and give what the node does, no graph reaches itself, and none is
  * more than IR_MAX_CALLS deep.
  * O(nodes + tensors). Every error names graph, node and tensor. */

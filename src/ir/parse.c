@@ -826,13 +826,22 @@ static bool parse_outside(parser *p) {
     if (accept_word(p, "metadata")) {
         return parse_metadata(p);
     }
-    return fail(p, p->at, "expected symbol, state, graph, description, signature or metadata, got %s", found(p));
+    if (accept_word(p, "takes")) {
+        ir_listed *listed = BASE_PUSH(p->arena, &p->m->takes);
+        return parse_name(p, &listed->name) && parse_name(p, &listed->form);
+    }
+    if (accept_word(p, "gives")) {
+        ir_listed *listed = BASE_PUSH(p->arena, &p->m->gives);
+        return parse_name(p, &listed->name) && parse_name(p, &listed->form);
+    }
+    return fail(p, p->at, "expected symbol, state, graph, description, signature, takes, gives or metadata, got %s",
+                found(p));
 }
 
 /* After an error: to the next line that begins with a statement's word. */
 static void recover(parser *p) {
-    static const char *const words[] = {"tensor", "node",  "inputs",    "outputs",  "graph",
-                                        "symbol", "state", "signature", "metadata", "description"};
+    static const char *const words[] = {"tensor", "node",      "inputs",   "outputs",     "graph", "symbol",
+                                        "state",  "signature", "metadata", "description", "takes", "gives"};
     while (p->at < p->n) {
         while (p->at < p->n && p->text[p->at] != '\n') {
             p->at++;

@@ -226,6 +226,16 @@ static void put_ports(base_text *out, const ir_port *list, size_t n) {
     base_puts(out, ")");
 }
 
+static void put_listed(base_text *out, const char *word, const ir_listed *listed, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        base_put(out, "%s ", word);
+        put_name(out, listed[i].name);
+        base_puts(out, " ");
+        put_name(out, listed[i].form);
+        base_puts(out, "\n");
+    }
+}
+
 static void put_beside(base_text *out, const ir_model *m) {
     if (m->description[0]) {
         base_puts(out, "description ");
@@ -242,6 +252,8 @@ static void put_beside(base_text *out, const ir_model *m) {
         put_ports(out, s->outputs, s->output_count);
         base_puts(out, "\n");
     }
+    put_listed(out, "takes", m->takes.at, m->takes.n);
+    put_listed(out, "gives", m->gives.at, m->gives.n);
     for (size_t i = 0; i < m->metadata.n; i++) {
         const ir_metadata *d = &m->metadata.at[i];
         const ir_shape shape = {.rank = 1, .dim = {(int64_t)d->size}};

@@ -384,6 +384,45 @@ static base_status verify_signature(const ir_model *m, const ir_signature *s, ba
     return BASE_OK;
 }
 
+/* ---- what the file's graph takes and gives ---- */
+
+size_t ir_form_tensors(const char *form) {
+    char open[64];
+    size_t depth = 0, n = 0;
+    for (; *form && (depth || !n); form++) {
+        if (*form == 'T') {
+            n++;
+        } else if ((*form == '(' || *form == '[') && depth < sizeof open) {
+            open[depth++] = *form == '(' ? ')' : ']';
+        } else if (!depth || *form != open[--depth]) {
+            return SIZE_MAX;
+        }
+        if (!depth) {
+            return form[1] ? SIZE_MAX : n;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static base_status verify_listed(const ir_model *m, const char *what, const ir_listed *listed, size_t n, size_t tensors,
+                                 base_diags *d) {
+    base_place place = {.file = m->file};
+    size_t said = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t of = ir_form_tensors(listed[i].form);
+        if (of == SIZE_MAX) {
+            place.path = base_printf(m->arena, "%s \"%s\"", what,
+                                     base_printable(m->arena, listed[i].name, strlen(listed[i].name), 60));
+            return base_error(d, &place, "\"%s\" is no form of tensors, lists and optional values",
+                              base_printable(m->arena, listed[i].form, strlen(listed[i].form), 60));
+        }
+        said += of;
+    }
+    return !n || said == tensors
+               ? BASE_OK
+               : base_error(d, &place, "%s names %zu tensors: the graph has %zu", what, said, tensors);
+}
+
 base_status ir_verify(const ir_model *m, base_diags *d) {
     return ir_verify_from(m, 0, d);
 }
@@ -410,6 +449,12 @@ base_status ir_verify_from(const ir_model *m, size_t first, base_diags *d) {
     }
     for (size_t i = 0; i < m->signatures.n && status == BASE_OK; i++) {
         status = verify_signature(m, &m->signatures.at[i], d);
+    }
+    if (status == BASE_OK) {
+        status = verify_listed(m, "takes", m->takes.at, m->takes.n, m->graphs.at[0].inputs.n, d);
+    }
+    if (status == BASE_OK) {
+        status = verify_listed(m, "gives", m->gives.at, m->gives.n, m->graphs.at[0].outputs.n, d);
     }
     return status == BASE_OK ? ir_verify_control(m, first, d) : status;
 }

@@ -762,7 +762,7 @@ static const malformed wrong[] = {
     {"burin 99999999999999999999", 1, 7, "more than 64 bits"},
     {"burin 1\nmodel tflite", 2, 7, "expected '\"', got 'tflite'"},
     {"burin 1\nmodel \"a\n\"", 2, 7, "not closed on its line"},
-    {HEAD "tensor", 3, 1, "expected symbol, state, graph, description, signature or metadata, got 'tensor'"},
+    {HEAD "tensor", 3, 1, "expected symbol, state, graph, description, signature, takes, gives or metadata, got 'tensor'"},
     {HEAD "metadata \"m\" -1 = hex \"\"", 3, 14, "a size is 0 or more"},
     {HEAD "metadata \"m\" 2 = hex \"01\"", 3, 18, "expected 2 bytes, got 1"},
     {HEAD "metadata \"m\" 2", 3, 15, "expected '=', got the end"},
@@ -831,6 +831,9 @@ static void what_stands_beside_the_graphs_is_kept(void **state) {
                             "description \"a \\\"model\\\"\"\n"
                             "signature \"serving\" graph 0 (\"x\" 1, \"\" 0) -> (\"y\" 0)\n"
                             "signature \"none\" graph 0 () -> ()\n"
+                            "takes \"list\" \"((T)[T]())\"\n"
+                            "gives \"t\" \"T\"\n"
+                            "gives \"absent\" \"[]\"\n"
                             "metadata \"min_runtime_version\" 3 = hex \"312e35\"\n"
                             "metadata \"\" 0 = hex \"\"\n";
     ir_model *m = NULL;
@@ -841,6 +844,18 @@ static void what_stands_beside_the_graphs_is_kept(void **state) {
     assert_int_equal(m->signatures.at[0].inputs[0].at, 1);
     assert_memory_equal(m->metadata.at[0].data, "1.5", 3);
     assert_string_equal(printed(m), text);
+    /* Its tensors must be as many as lists are made of, and each list is closed. */
+    static const char *const none[] = {"", "(", ")", "(T]", "TT", "(T)T", "x", "(T"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        assert_int_equal(ir_form_tensors(none[i]), SIZE_MAX);
+    }
+    assert_int_equal(ir_form_tensors("T"), 1);
+    assert_int_equal(ir_form_tensors("[(TTT)]"), 3);
+    m->gives.at[1].form = "[)";
+    refuse(m, "gives \"absent\"", "is no form of tensors");
+    m->gives.at[1].form = "[T]";
+    refuse(m, NULL, "gives names 2 tensors: the graph has 1");
+    m->gives.n = 1;
     /* The graph must have what a signature names. */
     m->signatures.at[0].graph = 1;
     refuse(m, "signature \"serving\"", "there is no graph 1");

@@ -11,4 +11,8 @@ wire_pb_out onnx_tensor_message(base_arena *arena, const ir_tensor *t);
 base_status onnx_read_array(base_arena *arena, const char *file, base_bytes bytes, ir_tensor *out, base_diags *d);
 void onnx_write_array(base_arena *arena, const ir_tensor *t, base_text *out);
 
+/* formats_onnx.read_list and write_list */
+base_status onnx_read_list(base_arena *arena, const char *file, base_bytes bytes, formats_contents *out, base_diags *d);
+void onnx_write_list(base_arena *arena, const char *form, const ir_tensor *tensors, base_text *out);
+
 #endif

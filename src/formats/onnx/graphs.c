@@ -99,12 +99,49 @@ static void note_open(onnx_reader *r, uint32_t tensor, const ir_shape *s, const 
     }
 }
 
+static onnx_stated stated_at(onnx_reader *r, const wire_path *place, const wire_pb_field *f) {
+    return onnx_read_stated(r, place, wire_pb_message(&r->pb, place, f));
+}
+
+/* Where one is no tensor, the model says which tensors each has. */
+static void list_inputs(onnx_reader *r, const wire_path *path, const parts *p, const onnx_scope *scope) {
+    bool lists = false;
+    for (size_t i = 0; i < p->inputs.n && !wire_pb_failed(&r->pb); i++) {
+        const wire_path place = {.outer = path, .name = "input", .index = (int64_t)i};
+        const onnx_stated s = stated_at(r, &place, &p->inputs.at[i]);
+        if (!wire_pb_failed(&r->pb) && !base_map_get(scope->names, s.name, strlen(s.name))) {
+            lists = lists || (s.form && *s.form != 'T');
+            *BASE_PUSH(r->arena, &r->m->takes) = (ir_listed){s.name, "T"};
+        }
+    }
+    r->m->takes.n = lists ? r->m->takes.n : 0;
+}
+
 /* An input that has an initializer is a constant: old models list their weights so. */
 static void read_inputs(onnx_reader *r, const wire_path *path, const parts *p, onnx_scope *scope) {
+    size_t at = 0;
+    list_inputs(r, path, p, scope);
+    if (r->m->takes.n && !wire_pb_failed(&r->pb) &&
+        formats_check_takes(r->arena, r->m, r->options.contents, r->options.content_count, r->d)) {
+        r->usage = true;
+        r->pb.failed = true;
+        return;
+    }
     for (size_t i = 0; i < p->inputs.n && !wire_pb_failed(&r->pb); i++) {
         wire_path place = {.outer = path, .name = "input", .index = (int64_t)i};
-        const char *dims[IR_MAX_RANK];
+        const char *dims[IR_MAX_RANK] = {NULL};
         ir_tensor t;
+        const onnx_stated s = r->m->takes.n ? stated_at(r, &place, &p->inputs.at[i]) : (onnx_stated){.form = "T"};
+        if (s.form && *s.form != 'T' && !wire_pb_failed(&r->pb)) {
+            place.note = s.name;
+            place.quoted = true;
+            onnx_list_input(r, &place, p->inputs.at[i].at, scope, &s, at++);
+            const ir_graph *g = onnx_graph_of(r, scope);
+            if (g->inputs.n) {
+                note_open(r, g->inputs.at[g->inputs.n - 1], &(ir_shape){0}, dims);
+            }
+            continue;
+        }
         const bool typed = onnx_read_value(r, &place, wire_pb_message(&r->pb, &place, &p->inputs.at[i]), &t, dims);
         place.note = t.name;
         place.quoted = true;
@@ -115,6 +152,7 @@ static void read_inputs(onnx_reader *r, const wire_path *path, const parts *p, o
             wire_pb_error(&r->pb, &place, p->inputs.at[i].at, "it has no name");
             return;
         }
+        at++;
         const uint32_t index = add_tensor(r, scope, &t);
         (void)onnx_define(r, scope, t.name, (onnx_value){.tensor = index});
         *BASE_PUSH(r->arena, &onnx_graph_of(r, scope)->inputs) = index;
@@ -123,6 +161,10 @@ static void read_inputs(onnx_reader *r, const wire_path *path, const parts *p, o
         } else if (!typed && !formats_notes_count(r->notes)) {
             wire_pb_error(&r->pb, &place, p->inputs.at[i].at, "it has no type");
         }
+    }
+    if (r->m->takes.n && !wire_pb_failed(&r->pb) && r->options.content_count) {
+        r->options.contents = formats_flatten_contents(r->arena, r->m, r->options.contents, r->options.content_count,
+                                                       &r->options.content_count);
     }
 }
 
@@ -137,13 +179,39 @@ static uint32_t output_tensor(onnx_reader *r, const onnx_scope *scope, uint32_t 
     return to;
 }
 
+/* An output that is no tensor: its tensors are outputs. */
+static void add_listed(onnx_reader *r, const onnx_scope *scope, const onnx_value *v, const char *name) {
+    if (v->kind == ONNX_A_TENSOR) {
+        const uint32_t tensor = output_tensor(r, scope, v->tensor, name);
+        *BASE_PUSH(r->arena, &onnx_graph_of(r, scope)->outputs) = tensor;
+    }
+    for (size_t i = 0; i < v->n; i++) {
+        add_listed(r, scope, &v->at[i], v->kind == ONNX_A_SEQUENCE ? base_printf(r->arena, "%s[%zu]", name, i) : name);
+    }
+}
+
 static void read_outputs(onnx_reader *r, const wire_path *path, const parts *p, onnx_scope *scope) {
+    bool lists = false;
     for (size_t i = 0; i < p->outputs.n && !wire_pb_failed(&r->pb); i++) {
         wire_path place = {.outer = path, .name = "output", .index = (int64_t)i};
         const char *dims[IR_MAX_RANK];
         ir_tensor t;
+        const onnx_stated s = stated_at(r, &place, &p->outputs.at[i]);
+        const onnx_value *value = wire_pb_failed(&r->pb) ? NULL : onnx_find(r, scope, s.name);
+        const bool unknown = value && onnx_is_unknown(r, scope, value);
+        base_text form = {.arena = r->arena};
+        if (value && !unknown) {
+            onnx_put_form(&form, value);
+            *BASE_PUSH(r->arena, &r->m->gives) = (ir_listed){s.name, form.at};
+        }
+        if (value && (value->kind != ONNX_A_TENSOR || (unknown && s.form && *s.form != 'T'))) {
+            lists = true;
+            if (!unknown) {
+                add_listed(r, scope, value, s.name);
+            }
+            continue;
+        }
         (void)onnx_read_value(r, &place, wire_pb_message(&r->pb, &place, &p->outputs.at[i]), &t, dims);
-        const onnx_value *value = wire_pb_failed(&r->pb) ? NULL : onnx_find(r, scope, t.name);
         place.note = t.name;
         place.quoted = true;
         if (value && value->tensor != IR_NONE) {
@@ -158,6 +226,7 @@ static void read_outputs(onnx_reader *r, const wire_path *path, const parts *p, 
             wire_pb_error(&r->pb, &place, p->outputs.at[i].at, "no node gives it");
         }
     }
+    r->m->gives.n = lists ? r->m->gives.n : 0;
 }
 
 static void read_nodes(onnx_reader *r, const wire_path *path, const parts *p, onnx_scope *scope) {

@@ -53,15 +53,6 @@ static size_t without_absent(const char *const *names, size_t n) {
     return n;
 }
 
-static bool is_unknown(const onnx_op *op, const onnx_value *v) {
-    bool unknown = v->kind == ONNX_A_TENSOR && v->tensor != IR_NONE &&
-                   onnx_graph_of(op->r, op->scope)->tensors.at[v->tensor].type == BASE_NONE;
-    for (size_t i = 0; i < v->n && !unknown; i++) {
-        unknown = is_unknown(op, &v->at[i]);
-    }
-    return unknown;
-}
-
 /* false: a fault; or an input that an operator gives that is not supported, which was noted. */
 static bool find_inputs(onnx_op *op) {
     onnx_reader *r = op->r;
@@ -78,7 +69,7 @@ static bool find_inputs(onnx_op *op) {
                           base_printable(r->arena, name, strlen(name), 60));
             return false;
         }
-        if (is_unknown(op, &op->values[i])) {
+        if (onnx_is_unknown(r, op->scope, &op->values[i])) {
             return false;
         }
     }

@@ -151,4 +151,6 @@ const formats_interface formats_onnx = {
     .tensor_extension = "pb",
     .read_tensor = onnx_read_array,
     .write_tensor = onnx_write_array,
+    .read_list = onnx_read_list,
+    .write_list = onnx_write_list,
 };

@@ -17,6 +17,15 @@ void onnx_parts(onnx_reader *r, const onnx_value *v, onnx_tensors *out) {
     }
 }
 
+bool onnx_is_unknown(const onnx_reader *r, const onnx_scope *scope, const onnx_value *v) {
+    bool unknown = v->kind == ONNX_A_TENSOR && v->tensor != IR_NONE &&
+                   onnx_graph_of(r, scope)->tensors.at[v->tensor].type == BASE_NONE;
+    for (size_t i = 0; i < v->n && !unknown; i++) {
+        unknown = onnx_is_unknown(r, scope, &v->at[i]);
+    }
+    return unknown;
+}
+
 onnx_value onnx_rebuild(onnx_reader *r, const onnx_value *v, const uint32_t *tensors, size_t *at) {
     onnx_value made = *v;
     if (v->kind == ONNX_A_TENSOR) {

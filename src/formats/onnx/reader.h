@@ -113,6 +113,8 @@ ir_graph *onnx_graph_of(const onnx_reader *r, const onnx_scope *scope);
 const onnx_value *onnx_find(onnx_reader *r, onnx_scope *scope, const char *name);
 /* A value of the scope around, as one of the scope's own graph: constants are there once more, all else are arguments. */
 onnx_value onnx_reach(onnx_reader *r, onnx_scope *scope, const onnx_value *value);
+/* Nothing is known of it, or of a part: an operator gives it that is not supported. */
+bool onnx_is_unknown(const onnx_reader *r, const onnx_scope *scope, const onnx_value *v);
 /* false: the scope has the name already. */
 bool onnx_define(onnx_reader *r, onnx_scope *scope, const char *name, onnx_value value);
 /* A tensor of the scope's graph that is not typed yet. */
@@ -150,6 +152,20 @@ bool onnx_read_value(onnx_reader *r, const wire_path *path, wire_message m, ir_t
                      const char *dims[IR_MAX_RANK]);
 /* Gives the extents of graph 0's inputs that the file leaves open the numbers that the caller says. */
 void onnx_set_inputs(onnx_reader *r, const wire_path *path);
+
+/* ---- lists.c ---- */
+typedef struct onnx_stated {
+    const char *name;
+    const char *form; /* "T", "(T)", "[T]", "[(T)]" (ir_listed); NULL: another type */
+    int64_t type;     /* of its tensors: ONNX's number; 0: not stated */
+} onnx_stated;
+/* A ValueInfoProto, whatever its type. */
+onnx_stated onnx_read_stated(onnx_reader *r, const wire_path *path, wire_message m);
+/* Input number `at` of the model's graph, no tensor: its tensors, as many as its contents have, become inputs. */
+void onnx_list_input(onnx_reader *r, const wire_path *place, uint64_t byte, onnx_scope *scope, const onnx_stated *s,
+                     size_t at);
+/* The value's form (ir_listed). */
+void onnx_put_form(base_text *out, const onnx_value *v);
 
 /* ---- contents.c ---- */
 /* What the tensor holds: a constant's contents, or those that are known for the run that the model is read for. NULL: not

@@ -257,6 +257,57 @@ BURIN_API burin_status burin_run_many(burin_context *context, const burin_model 
  * first that differs. */
 BURIN_API burin_status burin_compare(burin_context *context, const char *name, const burin_array *a,
                                      const burin_array *b, double absolute, double relative);
+/* How far values may be apart; struct size first, fields are only ever added at the end. */
+typedef struct burin_tolerances {
+    size_t size;
+    double absolute, relative; /* floats: |a-b| <= absolute * (largest |b|) + relative * |b| */
+    uint64_t ulp;              /* floats: or so many values of the type further */
+    uint64_t steps;            /* integers: so much */
+} burin_tolerances;
+#define BURIN_TOLERANCES_INIT                                                                                          \
+    { sizeof(burin_tolerances), 1e-5, 1e-4, 0, 0 }
+typedef struct burin_difference {
+    uint64_t elements, unequal, mismatches; /* all; those not equal; of these those outside of the tolerances */
+    /* Of those that are not equal and finite: largest |a-b|, |a-b|/|b| where b is not 0, and how many values of the type
+     * further. */
+    double max_absolute, max_relative;
+    uint64_t max_steps;
+    uint64_t first;                /* number of the first mismatch, row-major; elements: there is none */
+    const char *first_a, *first_b; /* its values; NULL: there is none */
+} burin_difference;
+/* As burin_compare, and says how far. tolerances NULL: the defaults. */
+BURIN_API burin_status burin_measure(burin_context *context, const char *name, const burin_array *a,
+                                     const burin_array *b, const burin_tolerances *tolerances,
+                                     burin_difference *difference);
+
+/* Two models, of any formats, given the same inputs. Struct size first, fields are only ever added at the end. */
+typedef struct burin_verify_options {
+    size_t size;
+    burin_tolerances tolerances;
+    const char *provider;                 /* of both: "reference" or "host" */
+    const burin_compile_options *compile; /* NULL: the defaults */
+    size_t runs;                          /* one after the other, state is kept */
+    bool layers;                          /* tensors between as well; with "reference" only */
+} burin_verify_options;
+#define BURIN_VERIFY_OPTIONS_INIT                                                                                      \
+    { sizeof(burin_verify_options), BURIN_TOLERANCES_INIT, "reference", NULL, 1, false }
+/* What was held against each other: an output, or a tensor between. */
+typedef struct burin_comparison {
+    const char *name, *other;    /* in a, in b */
+    bool layer;                  /* a tensor between */
+    size_t number, other_number; /* of an output: which of a's, of b's */
+    const char *why;             /* why it could not be compared: another type or shape; NULL: it was */
+    burin_difference difference; /* over all runs; first, first_a and first_b of the run that has the first mismatch */
+    size_t run;                  /* that run */
+    burin_array array;           /* type and extents, in a, in that run or else the last; without contents */
+} burin_comparison;
+/* inputs: of a, for each run. b gets them by name where its inputs have the names of a's, else in order; types and extents (but
+ * for those of 1) must be the same. Outputs likewise. Tensors between: those of one name, else, where both graphs have the same
+ * operators in the same order, those of one place. list: the outputs in a's order, then, in the order of a's operators, tensors
+ * between. WRONG: outputs differ; list is made all the same, and the diagnostics name the first that does. */
+BURIN_API burin_status burin_verify(burin_context *context, const burin_model *a, const burin_model *b,
+                                    const burin_verify_options *options, const burin_array *inputs,
+                                    const burin_comparison **list, size_t *count);
 /* A file that states type and shape: .npy (by its content), or one of a format's own (by its extension: .pb, ONNX's
  * TensorProto, SequenceProto or OptionalProto; the latter two are of type "list"). type NULL: it is neither, array has its bytes as data. NumPy has no names for bf16, for floats of 8 bits and
  * for what is narrower: such arrays are of type "V2" (two bytes an element) and "V1" (one each) until burin_array_set_type.

@@ -52,5 +52,14 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
 /* A .npy file's bytes as an array that borrows them. */
 base_status api_parse_npy(burin_context *c, const char *path, base_file file, burin_array *a);
 
+/* ---- measure.c ---- */
+/* Fields that an older caller's struct does not have keep their defaults; NULL: all of them. */
+burin_tolerances api_tolerances(const burin_tolerances *given);
+/* Arrays of one type and as many elements. */
+void api_measure(burin_context *c, const burin_array *a, const burin_array *b, const burin_tolerances *t,
+                 burin_difference *out);
+/* "3 of 10 values differ, first [0,2]: 1.5, not 1.25" */
+const char *api_difference_text(base_arena *arena, const burin_array *a, const burin_difference *d);
+
 burin_tensor_info api_tensor_info(const ir_tensor *t);
 #endif

@@ -1,4 +1,4 @@
-/* run.c - one inference on a provider, made inputs, and the comparison of outputs.
+/* run.c - one inference on a provider, or several, and made inputs.
  *
  * Takes a loaded model and arrays. Gives arrays. The reference provider is the evaluator over the graph as it was read;
  * the host provider is the emitted C, built with the host's compiler.
@@ -307,81 +307,4 @@ burin_status burin_run_many(burin_context *c, const burin_model *m, const char *
                             burin_array *outputs) {
     run_call call = {m, provider, options, raw, runs, inputs, NULL, outputs};
     return api_guarded(c, run, &call);
-}
-
-/* ---- comparing ---- */
-
-typedef struct compare_call {
-    const char *name;
-    const burin_array *a, *b;
-    double absolute, relative;
-} compare_call;
-
-static uint64_t elements_of(const burin_array *a) {
-    uint64_t n = 1;
-    for (uint32_t k = 0; k < a->rank; k++) {
-        n *= (uint64_t)a->dim[k];
-    }
-    return n;
-}
-
-static double largest(base_type type, const burin_array *a, uint64_t n) {
-    double top = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        double v = fabs(base_load(type, a->data, i).f);
-        top = isfinite(v) && v > top ? v : top;
-    }
-    return top;
-}
-
-static bool close_enough(double x, double y, double allowed) {
-    return x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= allowed;
-}
-
-static base_status compare_values(burin_context *c, const compare_call *call, base_type type, uint64_t n) {
-    bool is_float = base_type_is_float(type);
-    double top = is_float ? largest(type, call->b, n) : 0;
-    uint64_t different = 0, first = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        base_value x = base_load(type, call->a->data, i), y = base_load(type, call->b->data, i);
-        bool same = is_float ? close_enough(x.f, y.f, call->absolute * top + call->relative * fabs(y.f)) : x.u == y.u;
-        first = !same && different == 0 ? i : first;
-        different += !same;
-    }
-    if (different == 0) {
-        return BASE_OK;
-    }
-    base_text t = {.arena = c->arena};
-    base_value x = base_load(type, call->a->data, first), y = base_load(type, call->b->data, first);
-    base_put(&t, "%s: %" PRIu64 " of %" PRIu64 " values differ, first [%" PRIu64 "]: ", call->name, different, n,
-             first);
-    if (is_float) {
-        base_put_float(&t, x.f);
-        base_puts(&t, ", not ");
-        base_put_float(&t, y.f);
-    } else {
-        base_put(&t, "%" PRId64 ", not %" PRId64, x.i, y.i);
-    }
-    base_error(&c->diags, NULL, "%s", t.at);
-    return BASE_WRONG;
-}
-
-static base_status compare(burin_context *c, void *arguments) {
-    compare_call *call = arguments;
-    const burin_array *a = call->a, *b = call->b;
-    if (strcmp(a->type, b->type) != 0) {
-        base_error(&c->diags, NULL, "%s: type %s, not %s", call->name, a->type, b->type);
-        return BASE_WRONG;
-    }
-    if (a->size != b->size || elements_of(a) != elements_of(b)) {
-        base_error(&c->diags, NULL, "%s: %zu bytes, not %zu", call->name, a->size, b->size);
-        return BASE_WRONG;
-    }
-    return compare_values(c, call, base_type_named(a->type, strlen(a->type)), elements_of(a));
-}
-
-burin_status burin_compare(burin_context *c, const char *name, const burin_array *a, const burin_array *b,
-                           double absolute, double relative) {
-    compare_call call = {name, a, b, absolute, relative};
-    return api_guarded(c, compare, &call);
 }

@@ -76,6 +76,8 @@ const char *cli_nearest(const char *word, const char *const *names, size_t n);
 /* The fields that the arguments say, over the defaults. */
 burin_compile_options cli_compile_options(const cli *c);
 
+/* What the options say of how a model is loaded. Returns 0, or the exit status with the message printed. */
+int cli_load_options(cli *c, burin_load_options *o);
 /* Loads the first operand as the options say; for one run with these contents of its inputs (n > 0). Returns 0, or the exit
  * status with the message printed. */
 int cli_load_for(cli *c, const burin_contents *contents, size_t n, burin_model **model);
@@ -118,6 +120,14 @@ bool cli_is_within(burin_tensor_info *info, const burin_array *a);
 bool cli_same_shape(const burin_array *a, const burin_array *b);
 /* What --provider and the options that only one provider has say; 2 when they do not fit together. */
 int cli_check_provider(cli *c, const char **provider);
+/* What the files of --input say of their type and shape, for the reader of the model; n 0: nothing is to be said, and what
+ * is wrong with a file is said when its input is known. Several runs are no single one. */
+int cli_read_contents(cli *c, burin_contents **contents, size_t *n);
+bool cli_has_list(const burin_contents *contents, size_t n); /* a sequence, or an optional value */
+/* The inputs of so many runs: the files of --input, by name or in order, or made. contents: with which the model was
+ * loaded. */
+int cli_get_inputs(cli *c, const burin_model *model, const burin_contents *contents, size_t content_count, size_t runs,
+                   burin_array *inputs);
 /* All inputs of so many runs by the documented generator, with --seed; says so. */
 int cli_make_inputs(cli *c, const burin_model *model, const char *why, size_t runs, burin_array *inputs);
 bool cli_exists(const char *path);
@@ -128,5 +138,14 @@ const char *cli_count(cli *c, size_t n, const char *what);
 void cli_print_array(cli *c, const char *what, size_t i, const char *name, const burin_array *a);
 uint64_t cli_fnv1a64(const void *bytes, size_t n); /* FNV-1a, 64 bits */
 burin_array *cli_arrays(cli *c, size_t n);
+
+/* ---- golden.c: burin verify with a folder of golden data ---- */
+int cli_verify_golden(cli *c, const char *folder);
+/* ---- verify.c ---- */
+/* What --rtol, --atol, --ulp and --steps say. USAGE (2) where one has no effect, because no output of the model is of that kind. */
+int cli_tolerances(cli *c, const burin_model *model, burin_tolerances *out);
+/* One line of a comparison, or one object of JSON. differs: where no values could be compared. */
+void cli_print_verdict(cli *c, const char *what, const burin_comparison *f, bool differs);
+void cli_json_verdict(const char *kind, const burin_comparison *f, bool differs, size_t runs);
 
 #endif

@@ -342,21 +342,21 @@ static int read_constant(cli *c, const char *text, burin_constant *out) {
     return cli_report(c, status);
 }
 
-int cli_load_for(cli *c, const burin_contents *contents, size_t n, burin_model **model) {
+int cli_load_options(cli *c, burin_load_options *o) {
     const cli_arguments *a = &c->arguments;
-    burin_load_options o = BURIN_LOAD_OPTIONS_INIT;
-    o.shapes = a->shape.at;
-    o.shape_count = a->shape.n;
-    o.dims = a->dim.at;
-    o.dim_count = a->dim.n;
-    o.batch = (uint32_t)a->batch;
-    o.max_trips = (unsigned)a->max_trips;
-    o.ops = a->ops.at;
-    o.op_count = a->ops.n;
-    o.signature = a->signature;
+    *o = (burin_load_options)BURIN_LOAD_OPTIONS_INIT;
+    o->shapes = a->shape.at;
+    o->shape_count = a->shape.n;
+    o->dims = a->dim.at;
+    o->dim_count = a->dim.n;
+    o->batch = (uint32_t)a->batch;
+    o->max_trips = (unsigned)a->max_trips;
+    o->ops = a->ops.at;
+    o->op_count = a->ops.n;
+    o->signature = a->signature;
     const cli_list outputs = split_names(c, &a->outputs);
-    o.outputs = outputs.at;
-    o.output_count = outputs.n;
+    o->outputs = outputs.at;
+    o->output_count = outputs.n;
     for (size_t i = 0; i < outputs.n; i++) {
         if (*outputs.at[i] == 0) {
             return cli_usage(c, "--outputs: a name is empty");
@@ -367,11 +367,17 @@ int cli_load_for(cli *c, const burin_contents *contents, size_t n, burin_model *
     for (size_t i = 0; i < a->constant.n && status == 0; i++) {
         status = read_constant(c, a->constant.at[i], &constants[i]);
     }
-    o.constants = constants;
-    o.constant_count = a->constant.n;
+    o->constants = constants;
+    o->constant_count = a->constant.n;
+    return status;
+}
+
+int cli_load_for(cli *c, const burin_contents *contents, size_t n, burin_model **model) {
+    burin_load_options o;
+    int status = cli_load_options(c, &o);
     o.contents = contents;
     o.content_count = n;
-    return status != 0 ? status : cli_report(c, burin_load_with(c->context, a->operands.at[0], &o, model));
+    return status != 0 ? status : cli_report(c, burin_load_with(c->context, c->arguments.operands.at[0], &o, model));
 }
 
 int cli_load(cli *c, burin_model **model) {

@@ -1,259 +1,218 @@
-/* verify.c - burin verify: a model's outputs against golden data.
+/* verify.c - burin verify: two models, or a model and golden data (golden.c).
  *
- * Takes a model and a folder: input_N and output_N as .npy or .bin (raw little-endian), and perhaps io.txt, whose lines
- * "input 0 INT8 [1,49,10,1] ..." must then agree with the model. Gives a verdict for each output; status 3 when one
- * differs. Inputs that are missing are made by the documented generator: all of them, and those that are there must be
- * the same.
+ * Takes a model and, for two, its inputs: files or made ones. The other is loaded for the run with these inputs. Gives a
+ * verdict for each output, with --layers for tensors between; status 3 when an output differs.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli/cli.h"
 
-/* ---- io.txt ---- */
+/* ---- tolerances ---- */
 
-static const char *type_of(const char *tflite) {
-#define TYPE(name, word, bytes)                                                                                        \
-    if (strcmp(tflite, word) == 0) {                                                                                   \
-        return name;                                                                                                   \
+int cli_tolerances(cli *c, const burin_model *model, burin_tolerances *out) {
+    const cli_arguments *a = &c->arguments;
+    bool floats = a->layers, integers = a->layers;
+    *out = (burin_tolerances)BURIN_TOLERANCES_INIT;
+    if (a->given.ulp) {
+        out->absolute = out->relative = 0;
     }
-#include "cli/types.def"
-#undef TYPE
-    return NULL;
-}
-
-static bool parse_shape(const char *text, burin_array *a) {
-    if (*text++ != '[') {
-        return false;
+    out->absolute = a->given.atol ? a->atol : out->absolute;
+    out->relative = a->given.rtol ? a->rtol : out->relative;
+    out->ulp = a->ulp;
+    out->steps = a->steps;
+    for (size_t i = 0; i < burin_output_count(model); i++) {
+        const char *type = burin_output_info(model, i).type;
+        const bool is_float = type[0] == 'f' || strncmp(type, "bf", 2) == 0;
+        floats = floats || is_float;
+        integers = integers || !is_float;
     }
-    while (*text >= '0' && *text <= '9' && a->rank < 8) {
-        char *end = NULL;
-        errno = 0;
-        a->dim[a->rank++] = strtoll(text, &end, 10);
-        if (errno != 0) {
-            return false;
-        }
-        text = *end == ',' ? end + 1 : end;
+    const char *option = a->given.rtol ? "rtol" : a->given.atol ? "atol" : a->given.ulp ? "ulp" : NULL;
+    if (option != NULL && !floats) {
+        return cli_usage(c, "--%s has no effect: the model's outputs are all integers%s", option,
+                         a->given.steps ? "" : ", which must be equal");
     }
-    return strcmp(text, "]") == 0;
-}
-
-/* One line that begins with "input" or "output": number, type, shape. */
-static int check_line(cli *c, const burin_model *model, const char *path, unsigned line, char *words[4], size_t *next) {
-    bool in = strcmp(words[0], "input") == 0;
-    size_t i = next[in]++, n = in ? burin_input_count(model) : burin_output_count(model);
-    burin_array said = {0}, is = {0};
-    const char *type = words[2] == NULL ? NULL : type_of(words[2]);
-    if (type == NULL || words[3] == NULL || !parse_shape(words[3], &said) ||
-        strcmp(words[1], cli_format(c, "%zu", i)) != 0) {
-        return cli_refuse(c, "%s:%u: it must say: %s %zu TYPE [EXTENTS]", cli_printable(c, path), line, words[0], i);
-    }
-    if (i >= n) {
-        return cli_refuse(c, "%s:%u: the model has %s", cli_printable(c, path), line, cli_count(c, n, words[0]));
-    }
-    burin_tensor_info info = in ? burin_input_info(model, i) : burin_output_info(model, i);
-    is.rank = info.rank;
-    memcpy(is.dim, info.dim, sizeof is.dim);
-    if (strcmp(info.type, type) != 0 || (!cli_is_within(&info, &said) && !cli_same_shape(&said, &is))) {
-        return cli_refuse(c, "%s:%u: %s %zu is %s%s, in the model it is %s%s", cli_printable(c, path), line, words[0],
-                          i, type, cli_shape_text(c, &said), info.type, cli_shape_text(c, &is));
-    }
-    return 0;
-}
-
-static int check_io(cli *c, const burin_model *model, const char *folder) {
-    const char *path = cli_format(c, "%s/io.txt", folder);
-    const void *bytes = NULL;
-    size_t size = 0, next[2] = {0, 0};
-    if (!cli_exists(path)) {
-        return 0;
-    }
-    int status = cli_report(c, burin_file_bytes(c->context, path, &bytes, &size));
-    if (status != 0) {
-        return status;
-    }
-    char *text = cli_alloc(c, size + 1, 1);
-    if (size > 0) {
-        memcpy(text, bytes, size);
-    }
-    unsigned number = 0;
-    for (char *line = text, *end; line != NULL && status == 0; line = end) {
-        char *words[4] = {NULL}, *at = line;
-        end = strchr(line, '\n');
-        if (end != NULL) {
-            *end++ = 0;
-        }
-        number++;
-        for (size_t k = 0; k < 4 && *(at += strspn(at, " \t\r")) != 0; k++) {
-            words[k] = at;
-            at += strcspn(at, " \t\r");
-            if (*at != 0) {
-                *at++ = 0;
-            }
-        }
-        if (words[0] != NULL && (strcmp(words[0], "input") == 0 || strcmp(words[0], "output") == 0)) {
-            status = words[1] == NULL
-                         ? cli_refuse(c, "%s:%u: nothing follows %s", cli_printable(c, path), number, words[0])
-                         : check_line(c, model, path, number, words, next);
-        }
-    }
-    if (status == 0 && (next[1] != burin_input_count(model) || next[0] != burin_output_count(model))) {
-        status = cli_refuse(c, "%s: %s and %s; the model has %zu and %zu", cli_printable(c, path),
-                            cli_count(c, next[1], "input"), cli_count(c, next[0], "output"), burin_input_count(model),
-                            burin_output_count(model));
-    }
-    return status;
-}
-
-/* ---- arrays ---- */
-
-/* The file of input or output i, NULL: no form is there. */
-static const char *find(cli *c, const char *folder, const char *what, size_t i) {
-    static const char *const forms[] = {"npy", "bin", "pb"};
-    for (size_t k = 0; k < 3; k++) {
-        const char *path = cli_format(c, "%s/%s_%zu.%s", folder, what, i, forms[k]);
-        if (cli_exists(path)) {
-            return path;
-        }
-    }
-    return NULL;
-}
-
-static int get_inputs(cli *c, const burin_model *model, const char *folder, burin_array *inputs) {
-    size_t n = burin_input_count(model), missing = n;
-    for (size_t i = n; i-- > 0;) {
-        missing = find(c, folder, "input", i) == NULL ? i : missing;
-    }
-    if (missing == n && c->arguments.given.seed && n > 0) {
-        return cli_usage(c, "--seed: %s has all the inputs", cli_printable(c, folder));
-    }
-    int status =
-        missing == n ? 0 : cli_make_inputs(c, model, cli_format(c, "there is no input_%zu: ", missing), 1, inputs);
-    for (size_t i = 0; i < n && status == 0; i++) {
-        burin_tensor_info want = burin_input_info(model, i);
-        burin_array made = inputs[i];
-        const char *path = find(c, folder, "input", i);
-        status = path == NULL ? 0 : cli_read_array(c, path, &want, &inputs[i]);
-        if (path != NULL && status == 0 && missing < n && memcmp(made.data, inputs[i].data, made.size) != 0) {
-            status =
-                cli_refuse(c, "%s is not what the generator makes, so that input_%zu, which is missing, cannot be made",
-                           cli_printable(c, path), missing);
-        }
-    }
-    return status;
-}
-
-static int get_golden(cli *c, const burin_model *model, const char *folder, burin_array *golden) {
-    int status = 0;
-    size_t n = burin_output_count(model);
-    for (size_t i = 0; i < n && status == 0; i++) {
-        burin_tensor_info want = burin_output_info(model, i);
-        const char *path = find(c, folder, "output", i);
-        status = path == NULL ? cli_refuse(c, "%s: there is neither output_%zu.npy nor output_%zu.bin",
-                                           cli_printable(c, folder), i, i)
-                              : cli_read_array(c, path, &want, &golden[i]);
-    }
-    if (status == 0 && find(c, folder, "output", n) != NULL) {
-        status = cli_refuse(c, "%s: there is an output_%zu, but the model has %s", cli_printable(c, folder), n,
-                            cli_count(c, n, "output"));
-    }
-    return status;
+    return a->given.steps && !integers ? cli_usage(c, "--steps has no effect: the model's outputs are all floats") : 0;
 }
 
 /* ---- verdicts ---- */
 
-static bool same_bytes(const burin_array *a, const burin_array *b) {
-    return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
+static const char *verdict_of(const burin_comparison *f, bool differs) {
+    return differs                      ? "differs"
+           : f->why != NULL             ? "not compared"
+           : f->difference.unequal == 0 ? "equal"
+                                        : "within tolerance";
 }
 
-static int compare(cli *c, const burin_model *model, const burin_array *outputs, const burin_array *golden) {
-    const cli_arguments *a = &c->arguments;
-    double rtol = a->given.rtol ? a->rtol : 1e-4, atol = a->given.atol ? a->atol : 1e-5;
-    int worst = 0;
-    if (a->json) {
+void cli_print_verdict(cli *c, const char *what, const burin_comparison *f, bool differs) {
+    const burin_difference *d = &f->difference;
+    const bool is_float = f->array.type[0] == 'f' || strncmp(f->array.type, "bf", 2) == 0;
+    printf("%s  %s%s \"%s\"  %s", what, f->array.type, cli_shape_text(c, &f->array), cli_printable(c, f->name),
+           verdict_of(f, differs));
+    if (f->other != NULL && strcmp(f->name, f->other) != 0) {
+        printf(" (\"%s\")", cli_printable(c, f->other));
+    }
+    if (f->why != NULL) {
+        printf(": %s", f->why);
+    } else if (d->unequal > 0) {
+        printf(": %" PRIu64 " of %" PRIu64 " not equal, at most %.3g apart, relative %.3g, %" PRIu64 " %s", d->unequal,
+               d->elements, d->max_absolute, d->max_relative, d->max_steps, is_float ? "ulp" : "steps");
+    }
+    putchar('\n');
+}
+
+static void json_value(const char *name, const char *text) {
+    const bool is_number = strspn(text, "0123456789+-.eE") == strlen(text);
+    printf(",\"%s\":", name);
+    if (is_number) {
+        fputs(text, stdout);
+    } else {
+        cli_json_text(text);
+    }
+}
+
+void cli_json_verdict(const char *kind, const burin_comparison *f, bool differs, size_t runs) {
+    const burin_difference *d = &f->difference;
+    printf("{\"kind\":\"%s\",\"name\":", kind);
+    cli_json_text(f->name);
+    if (f->other != NULL) {
+        printf(",\"other\":");
+        cli_json_text(f->other);
+    }
+    printf(",\"type\":\"%s\",\"shape\":", f->array.type);
+    cli_json_shape(&f->array);
+    printf(",\"verdict\":\"%s\"", verdict_of(f, differs));
+    if (f->why != NULL) {
+        json_value("why", f->why);
+    } else {
+        printf(",\"elements\":%" PRIu64 ",\"unequal\":%" PRIu64 ",\"mismatches\":%" PRIu64
+               ",\"max_abs\":%.9g,\"max_rel\":%.9g,\"max_steps\":%" PRIu64,
+               d->elements, d->unequal, d->mismatches, d->max_absolute, d->max_relative, d->max_steps);
+    }
+    if (d->first_a != NULL) {
+        if (runs > 1) {
+            printf(",\"run\":%zu", f->run);
+        }
+        printf(",\"first\":%" PRIu64, d->first);
+        json_value("a", d->first_a);
+        json_value("b", d->first_b);
+    }
+    putchar('}');
+}
+
+static void print_list(cli *c, const burin_comparison *list, size_t n, size_t runs) {
+    size_t compared = 0, differing = 0;
+    if (c->arguments.json) {
         printf("[");
     }
-    for (size_t i = 0; i < burin_output_count(model); i++) {
-        const char *name = burin_output_info(model, i).name;
-        int status = cli_report(
-            c, burin_compare(c->context, cli_format(c, "output %zu", i), &outputs[i], &golden[i], atol, rtol));
-        const char *verdict = status != 0                           ? "differs"
-                              : same_bytes(&outputs[i], &golden[i]) ? "equal"
-                                                                    : "within tolerance";
-        worst = status > worst ? status : worst;
-        if (a->json) {
-            printf("%s{\"name\":", i != 0 ? ",\n " : "");
-            cli_json_text(name);
-            printf(",\"type\":\"%s\",\"shape\":", outputs[i].type);
-            cli_json_shape(&outputs[i]);
-            printf(",\"verdict\":\"%s\"}", verdict);
-        } else if (!a->quiet) {
-            printf("output %zu  %s%s \"%s\"  %s\n", i, outputs[i].type, cli_shape_text(c, &outputs[i]),
-                   cli_printable(c, name), verdict);
+    for (size_t i = 0; i < n; i++) {
+        const burin_comparison *f = &list[i];
+        const bool differs = f->difference.mismatches > 0 || (!f->layer && f->why != NULL);
+        compared += f->layer && f->why == NULL;
+        differing += f->layer && differs;
+        if (c->arguments.json) {
+            printf("%s", i != 0 ? ",\n " : "");
+            cli_json_verdict(f->layer ? "layer" : "output", f, differs, runs);
+        } else if (!c->arguments.quiet) {
+            cli_print_verdict(c, f->layer ? "layer" : cli_format(c, "output %zu", f->number), f, differs);
         }
     }
-    if (a->json) {
+    if (c->arguments.json) {
         printf("]\n");
+    } else if (c->arguments.layers && !c->arguments.quiet) {
+        printf("%s compared, %zu differ\n", cli_count(c, compared, "layer"), differing);
     }
-    return worst;
 }
 
-static int check_folder(cli *c, const char *folder) {
-    struct stat is;
-    if (stat(folder, &is) != 0) {
-        return cli_refuse(c, "%s: no such folder", cli_printable(c, folder));
+/* ---- two models ---- */
+
+/* The contents under the names that the first model has for its inputs; of several runs only what they are. Lists are as they
+ * were given. */
+static burin_contents *contents_for(cli *c, const burin_model *model, const burin_array *inputs,
+                                    const burin_contents *given, size_t *n) {
+    const bool lists = cli_has_list(given, *n);
+    *n = lists ? *n : burin_input_count(model);
+    burin_contents *contents = cli_alloc(c, *n + 1, sizeof *contents);
+    for (size_t i = 0; i < *n; i++) {
+        contents[i] = lists ? given[i] : (burin_contents){burin_input_info(model, i).name, inputs[i]};
+        contents[i].array.data = c->arguments.given.repeat ? NULL : contents[i].array.data;
     }
-    return S_ISDIR(is.st_mode) ? 0 : cli_refuse(c, "%s: it is no folder", cli_printable(c, folder));
+    return contents;
 }
 
-/* Tolerances are of floats only. */
-static int check_tolerances(cli *c, const burin_model *model) {
-    const cli_given *given = &c->arguments.given;
-    bool floats = false;
-    for (size_t i = 0; i < burin_output_count(model); i++) {
-        const char *type = burin_output_info(model, i).type;
-        floats = floats || type[0] == 'f' || strncmp(type, "bf", 2) == 0;
+/* The other model is read for the run with these contents, called as in the first where it knows the names, else in order. */
+static int load_other(cli *c, burin_contents *contents, size_t n, burin_model **other) {
+    burin_load_options o;
+    int status = cli_load_options(c, &o);
+    if (status != 0) {
+        return status;
     }
-    if (floats || (!given->rtol && !given->atol)) {
-        return 0;
+    o.shapes = o.dims = NULL;
+    o.shape_count = o.dim_count = 0;
+    o.signature = NULL;
+    o.op_count = 0; /* they hold for every model of the context */
+    o.contents = contents;
+    o.content_count = n;
+    burin_status loaded = burin_load_with(c->context, c->arguments.operands.at[1], &o, other);
+    if (loaded == BURIN_USAGE && n > 0) {
+        for (size_t i = 0; i < n; i++) {
+            contents[i].name = NULL;
+        }
+        burin_diagnostics_clear(c->context);
+        loaded = burin_load_with(c->context, c->arguments.operands.at[1], &o, other);
     }
-    return cli_usage(c, "--%s has no effect: the model's outputs are all integers, which must be equal",
-                     given->rtol ? "rtol" : "atol");
+    return cli_report(c, loaded);
 }
 
-int cli_verify(cli *c) {
+static int verify_models(cli *c) {
     const cli_arguments *a = &c->arguments;
-    const char *folder = a->operands.at[1], *provider;
-    burin_compile_options options = cli_compile_options(c);
-    burin_model *model = NULL;
-    int status = cli_check_provider(c, &provider);
-    if (status == 0) {
-        status = cli_load(c, &model);
+    const burin_compile_options compile = cli_compile_options(c);
+    burin_verify_options o = BURIN_VERIFY_OPTIONS_INIT;
+    const burin_comparison *list = NULL;
+    burin_contents *contents = NULL;
+    burin_model *model = NULL, *other = NULL;
+    size_t content_count = 0, count = 0;
+    int status = cli_check_provider(c, &o.provider);
+    if (status == 0 && a->layers && strcmp(o.provider, "reference") != 0) {
+        status = cli_usage(c, "--layers needs --provider reference: emitted C does not keep tensors between");
+    }
+    if (status == 0 && a->input.n > 0 && a->given.seed) {
+        status = cli_usage(c, "--input and --seed: the inputs are either given or made");
     }
     if (status == 0) {
-        status = check_tolerances(c, model);
+        status = cli_read_contents(c, &contents, &content_count);
     }
     if (status == 0) {
-        status = check_folder(c, folder);
+        status = cli_load_for(c, contents, content_count, &model);
     }
     if (status == 0) {
-        status = check_io(c, model, folder);
+        status = cli_tolerances(c, model, &o.tolerances);
     }
     if (status != 0) {
         return status;
     }
-    burin_array *inputs = cli_arrays(c, burin_input_count(model)), *outputs = cli_arrays(c, burin_output_count(model));
-    burin_array *golden = cli_arrays(c, burin_output_count(model));
-    status = get_golden(c, model, folder, golden);
+    o.compile = &compile;
+    o.layers = a->layers;
+    o.runs = a->given.repeat ? (size_t)a->repeat : 1;
+    burin_array *inputs = cli_arrays(c, o.runs * burin_input_count(model));
+    status = cli_get_inputs(c, model, contents, content_count, o.runs, inputs);
     if (status == 0) {
-        status = get_inputs(c, model, folder, inputs);
+        contents = contents_for(c, model, inputs, contents, &content_count);
+        status = load_other(c, contents, content_count, &other);
     }
     if (status == 0) {
         cli_progress(c, "running");
-        status = cli_report(c, burin_run(c->context, model, provider, &options, false, inputs, outputs));
+        status = cli_report(c, burin_verify(c->context, model, other, &o, inputs, &list, &count));
+        if (list != NULL) {
+            print_list(c, list, count, o.runs);
+        }
     }
-    return status != 0 ? status : compare(c, model, outputs, golden);
+    return status;
+}
+
+int cli_verify(cli *c) {
+    struct stat is;
+    const char *other = c->arguments.operands.at[1];
+    return stat(other, &is) == 0 && S_ISDIR(is.st_mode) ? cli_verify_golden(c, other) : verify_models(c);
 }

@@ -125,6 +125,34 @@ static burin_status written_road(burin_context *c, const char *text, size_t size
     return status;
 }
 
+/* The model and itself, with what is between. */
+static burin_status verified_road(burin_context *c, const char *text, size_t size) {
+    burin_verify_options options = BURIN_VERIFY_OPTIONS_INIT;
+    burin_model *model[2] = {NULL, NULL};
+    burin_array inputs[1];
+    const burin_comparison *list = NULL;
+    size_t count = 0;
+    options.layers = true;
+    options.runs = 1;
+    burin_status status = burin_load_memory(c, "small.ir", text, size, &model[0]);
+    if (status == BURIN_OK) {
+        status = burin_load_memory(c, "small.ir", text, size, &model[1]);
+    }
+    if (status == BURIN_OK) {
+        assert_int_equal(burin_input_count(model[0]), 1);
+        status = burin_generate_inputs(c, model[0], 1, inputs);
+    }
+    if (status == BURIN_OK) {
+        status = burin_verify(c, model[0], model[1], &options, inputs, &list, &count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        assert_null(list[i].why);
+        assert_true(list[i].difference.elements > 0 && list[i].difference.unequal == 0);
+    }
+    assert_int_equal(status == BURIN_OK, count > 1);
+    return status;
+}
+
 /* Under AddressSanitizer each piece is an allocation of its own, tens of thousands of them: every 97th there. */
 #if defined(__SANITIZE_ADDRESS__)
 #define STEP 97
@@ -164,6 +192,11 @@ static void int8_written(void **state) {
     fail_in_turn(written_road, int8_network, sizeof int8_network - 1);
 }
 
+static void int8_verified(void **state) {
+    (void)state;
+    fail_in_turn(verified_road, int8_network, sizeof int8_network - 1);
+}
+
 static void float_road(void **state) {
     (void)state;
     fail_in_turn(road, float_network, sizeof float_network - 1);
@@ -194,8 +227,8 @@ static void a_context_recovers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(int8_road), cmocka_unit_test(int8_written),       cmocka_unit_test(float_road),
-        cmocka_unit_test(onnx_road), cmocka_unit_test(a_context_recovers),
+        cmocka_unit_test(int8_road),  cmocka_unit_test(int8_written), cmocka_unit_test(int8_verified),
+        cmocka_unit_test(float_road), cmocka_unit_test(onnx_road),    cmocka_unit_test(a_context_recovers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ refuses(["\x1b[31m\n"], r"\x1b[31m\x0a")
 refuses(["inspect"], "it needs INPUT", "burin help inspect")
 refuses(["inspect", "a", "b"], "too many arguments", '"b"')
 refuses(["inspect", ""], "an argument is empty")
-refuses(["verify", "dense.tflite"], "it needs MODEL GOLDEN")
+refuses(["verify", "dense.tflite"], "it needs A B")
 refuses(["targets", "c"], "too many arguments")
 
 # options

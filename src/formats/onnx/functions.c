@@ -124,8 +124,8 @@ static void read_body(onnx_op *op, const onnx_function *fn, const onnx_attrs *at
             onnx_op_error(op, "function %s has two inputs of one name", op->type);
         }
     }
-    for (size_t i = 0; i < fn->nodes.n && !onnx_op_failed(op); i++) {
-        onnx_read_node(r, op->path, &fn->nodes.at[i], i, &scope);
+    if (!onnx_op_failed(op)) {
+        onnx_read_nodes(r, op->path, fn->nodes.at, fn->nodes.n, &scope);
     }
     for (size_t i = 0; i < op->output_count && !onnx_op_failed(op); i++) {
         const onnx_value *value = onnx_find(r, &scope, fn->outputs.at[i]);

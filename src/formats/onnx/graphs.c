@@ -1,7 +1,7 @@
 /* graphs.c - GraphProto: the constants, inputs, nodes and outputs of a graph.
  *
- * Takes untrusted messages. Gives them in the scope's graph. Nodes stand in an order in which they can be executed: so the
- * standard wants it. O(fields).
+ * Takes untrusted messages. Gives them in the scope's graph, nodes in an order in which they can be executed (order.c).
+ * O(fields).
  */
 #include "formats/onnx/reader.h"
 
@@ -229,12 +229,6 @@ static void read_outputs(onnx_reader *r, const wire_path *path, const parts *p, 
     r->m->gives.n = lists ? r->m->gives.n : 0;
 }
 
-static void read_nodes(onnx_reader *r, const wire_path *path, const parts *p, onnx_scope *scope) {
-    for (size_t i = 0; i < p->nodes.n && !wire_pb_failed(&r->pb); i++) {
-        onnx_read_node(r, path, &p->nodes.at[i], i, scope);
-    }
-}
-
 void onnx_read_graph(onnx_reader *r, const wire_path *path, wire_message m, onnx_scope *scope) {
     parts p = {0};
     read_parts(r, path, m, &p);
@@ -246,7 +240,7 @@ void onnx_read_graph(onnx_reader *r, const wire_path *path, wire_message m, onnx
     if (!wire_pb_failed(&r->pb) && !formats_notes_count(r->notes)) {
         onnx_set_inputs(r, path);
     }
-    read_nodes(r, path, &p, scope);
+    onnx_read_nodes(r, path, p.nodes.at, p.nodes.n, scope);
     if (!wire_pb_failed(&r->pb)) {
         read_outputs(r, path, &p, scope);
     }
@@ -323,7 +317,7 @@ bool onnx_read_body(onnx_reader *r, const wire_path *path, wire_message m, onnx_
         read_constants(r, path, &p, scope);
         bind_inputs(r, path, m.at, &p, scope, inputs, input_count);
     }
-    read_nodes(r, path, &p, scope);
+    onnx_read_nodes(r, path, p.nodes.at, p.nodes.n, scope);
     for (size_t i = 0; i < p.outputs.n && !wire_pb_failed(&r->pb); i++) {
         wire_path place = {.outer = path, .name = "output", .index = (int64_t)i};
         int64_t type;

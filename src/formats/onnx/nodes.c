@@ -65,7 +65,7 @@ static bool find_inputs(onnx_op *op) {
         op->values[i] = value ? *value : (onnx_value){.tensor = IR_NONE};
         op->inputs[i] = op->values[i].kind == ONNX_A_TENSOR ? op->values[i].tensor : IR_NONE;
         if (*name && !value) {
-            onnx_op_error(op, "input %zu is \"%s\", which nothing before it gives", i,
+            onnx_op_error(op, "input %zu is \"%s\", which nothing gives", i,
                           base_printable(r->arena, name, strlen(name), 60));
             return false;
         }
@@ -255,8 +255,8 @@ static const char *title(onnx_reader *r, const char *name, const char *type) {
     return *name ? base_printf(r->arena, "\"%s\" %s", base_printable(r->arena, name, strlen(name), 60), shown) : shown;
 }
 
-void onnx_read_node(onnx_reader *r, const wire_path *outer, const wire_pb_field *field, size_t index,
-                    onnx_scope *scope) {
+static void read_node(onnx_reader *r, const wire_path *outer, const wire_pb_field *field, size_t index,
+                      onnx_scope *scope) {
     static const uint64_t most_nodes = (uint64_t)1 << 22;
     wire_path path = {.outer = outer, .name = "node", .index = (int64_t)index};
     fields n = {.name = "", .type = "", .domain = "", .overload = ""};
@@ -291,5 +291,13 @@ void onnx_read_node(onnx_reader *r, const wire_path *outer, const wire_pb_field 
                       base_printable(r->arena, domain, strlen(domain), 60));
     } else {
         read_operator(&op);
+    }
+}
+
+void onnx_read_nodes(onnx_reader *r, const wire_path *outer, const wire_pb_field *nodes, size_t n, onnx_scope *scope) {
+    const uint32_t *order = onnx_order(r, outer, nodes, n);
+    for (size_t i = 0; i < n && !wire_pb_failed(&r->pb); i++) {
+        const size_t at = order ? order[i] : i;
+        read_node(r, outer, &nodes[at], at, scope);
     }
 }

@@ -100,6 +100,7 @@ typedef struct onnx_reader {
     uint64_t dense;                        /* bytes of the sparse constants, made dense */
     base_map *inferred;                    /* of nodes, by ops_key: address of what they give */
     base_text key;                         /* room for one */
+    base_map *orders;                      /* of lists of nodes, by the first one's byte; NULL: none yet */
     size_t depth;                          /* of graphs and functions that are being read */
     uint64_t size;                         /* nodes read so far, of functions each time that they are called */
 } onnx_reader;
@@ -197,7 +198,12 @@ onnx_function *onnx_function_of(onnx_reader *r, const char *domain, const char *
 void onnx_read_attribute(onnx_reader *r, const wire_path *path, wire_message m, const onnx_scope *scope,
                          onnx_attrs *out);
 
+/* ---- order.c ---- */
+/* An order in which each node stands behind those that give what it needs; NULL: that of the list, or a fault. */
+const uint32_t *onnx_order(onnx_reader *r, const wire_path *outer, const wire_pb_field *nodes, size_t n);
+
 /* ---- nodes.c ---- */
-void onnx_read_node(onnx_reader *r, const wire_path *outer, const wire_pb_field *f, size_t index, onnx_scope *scope);
+/* The nodes of a graph or function, which is at outer. */
+void onnx_read_nodes(onnx_reader *r, const wire_path *outer, const wire_pb_field *nodes, size_t n, onnx_scope *scope);
 
 #endif

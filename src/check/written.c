@@ -2,13 +2,17 @@
  *
  * Takes a model as read, the model as its passes left it, and the bytes. Two comparisons: what is read again says what was
  * written (text for text, but for history), and, where evaluating is affordable, it computes what the model as read
- * does, bit for bit: integers, and floats too, since nothing is reordered between the two.
+ * does, bit for bit: integers, and floats too, since nothing is reordered between the two. Where one of the two models has scales
+ * at its tensors and the other at its operators, they round between operators otherwise, and a network makes more of it than
+ * a step: the largest difference is told, and only what no rounding does is wrong.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "check/check_private.h"
 
+#define MOST_STEPS 64.0                      /* of 1/255 of the range of the output's type, or of its largest value */
 #define EVALUATION_COST UINT64_C(1000000000) /* scalar operations of one case: above it nothing is evaluated */
 
 enum { RUNS_WITH_STATE = 3, MOST_TRIPS = 10000 };
@@ -20,6 +24,8 @@ typedef struct rereader {
     const ir_model *as_read, *back;
     size_t runs;
     unsigned compared; /* runs of cases that came to their end */
+    bool requantised;  /* scales are at tensors here, at operators there */
+    double apart;      /* then: steps that outputs differ by */
     base_diags *d;
 } rereader;
 
@@ -44,6 +50,50 @@ static base_status cost_of(const rereader *r, base_arena *scratch, uint64_t *cos
     return BASE_OK;
 }
 
+static bool has_scales(const ir_model *m) {
+    bool has = false;
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        for (size_t t = 0; t < m->graphs.at[i].tensors.n; t++) {
+            has = has || m->graphs.at[i].tensors.at[t].quant.n > 0;
+        }
+    }
+    return has;
+}
+
+/* By bits; of a requantised model by steps, as far as there are such: places and conditions that follow from reals may be
+ * others. */
+static bool same_output(rereader *r, const ir_tensor *t, const void *want, const void *got) {
+    uint64_t bytes = 0, n = 0, most;
+    int64_t least;
+    (void)ir_tensor_bytes(t, &bytes);
+    (void)ir_shape_elements(&t->shape, &n);
+    if (memcmp(want, got, (size_t)bytes) == 0 || !r->requantised) {
+        return memcmp(want, got, (size_t)bytes) == 0;
+    }
+    const bool is_real = base_type_is_float(t->type);
+    if (!is_real && base_type_bits(t->type) != 8 && base_type_bits(t->type) != 16) {
+        return true;
+    }
+    double step = 0, worst = 0;
+    for (uint64_t i = 0; is_real && i < n; i++) {
+        const double v = fabs(base_load(t->type, want, i).f);
+        step = isfinite(v) && v > step ? v : step;
+    }
+    if (!is_real) {
+        base_type_range(t->type, &least, &most);
+        step = (double)most - (double)least;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const base_value a = base_load(t->type, want, i), b = base_load(t->type, got, i);
+        const double far = is_real ? (a.f == b.f || (isnan(a.f) && isnan(b.f)) ? 0 : fabs(a.f - b.f))
+                                   : fabs((double)a.i - (double)b.i);
+        worst = far > worst || isnan(far) ? far : worst;
+    }
+    worst = worst * 255 / step;
+    r->apart = worst > r->apart ? worst : r->apart;
+    return worst <= MOST_STEPS;
+}
+
 /* One run of both; *ended is false where a loop of both passes the bound. */
 static base_status compare_run(rereader *r, ops_session *const both[2], unsigned k, bool *ended) {
     const ir_graph *g = &r->as_read->graphs.at[0];
@@ -63,9 +113,7 @@ static base_status compare_run(rereader *r, ops_session *const both[2], unsigned
         base_error(r->d, NULL, "%s", ignored.list.n ? ignored.list.at[0].message : "it cannot be evaluated");
     }
     for (size_t i = 0; status == BASE_OK && *ended && i < g->outputs.n; i++) {
-        uint64_t bytes = 0;
-        (void)ir_tensor_bytes(&g->tensors.at[g->outputs.at[i]], &bytes);
-        if (memcmp(outputs[0][i], outputs[1][i], (size_t)bytes) != 0) {
+        if (!same_output(r, &g->tensors.at[g->outputs.at[i]], outputs[0][i], outputs[1][i])) {
             base_error(r->d, NULL, "output %zu of what was written differs from that of the model as it was read", i);
             status = BASE_WRONG;
         }
@@ -115,6 +163,7 @@ base_status check_written(base_arena *arena, ops_registry *ops, const ir_model *
         return BASE_WRONG;
     }
     r.back = back;
+    r.requantised = has_scales(as_read) != has_scales(back);
     bool same = ir_same(arena, written, back);
     status = compare_values(&r, cases);
     if (status == BASE_OK && !same && !r.compared) {
@@ -127,6 +176,11 @@ base_status check_written(base_arena *arena, ops_registry *ops, const ir_model *
         result->why = r.compared ? base_printf(arena, "checked: %s; %u inputs compared with the model as it was read",
                                                graph, r.compared)
                                  : base_printf(arena, "checked: %s; too large to be evaluated", graph);
+        if (r.compared && r.requantised) {
+            result->why = base_printf(
+                arena, "%s; rounded between operators as %s does: outputs differ by up to %.3g of 255 steps",
+                result->why, back->format, r.apart);
+        }
         result->json = base_printf(arena, "{\"checked\":true,\"same_graph\":%s,\"cases\":%u}", same ? "true" : "false",
                                    r.compared);
     }

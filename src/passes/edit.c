@@ -146,3 +146,10 @@ void passes_become(passes_context *c, ir_node *n, const char *op, const uint32_t
     n->attr_count = 0;
     n->source_name = "";
 }
+
+uint32_t passes_constant_add(ir_model *m, ir_graph *g, const char *name, base_type type, const ir_shape *shape,
+                             const void *data) {
+    const uint32_t t = ir_tensor_add(m, g, name, type, shape);
+    g->tensors.at[t].data = data;
+    return t;
+}

@@ -2,8 +2,11 @@
  *
  * Takes nodes all of whose inputs are known, or whose small outputs hold shapes. Gives tensors with contents, computed
  * by the evaluator. An operator without a definition, or refused by it, is left for the plan to report. Once all that was made is
- * out of proportion to the constants that the model came with, the rest is left to be computed at run time.
+ * out of proportion to the constants that the model came with, the rest is left to be computed at run time. For a target that
+ * has words for quantised weights they stay what they are.
  */
+#include <string.h>
+
 #include "passes/passes_private.h"
 
 #define SMALL_OUTPUT 4096u                /* bytes: tried even when an input is not known (shape, rank) */
@@ -41,6 +44,11 @@ static bool worth_trying(const ir_graph *g, const ir_node *n, uint64_t room, uin
     return (known && n->input_count > 0) || small;
 }
 
+/* A conversion of weights, which other passes look for. */
+static bool is_weights(const passes_context *c, const ir_node *n) {
+    return (passes_asked(c, "dequantise") || passes_asked(c, "quantise")) && strcmp(n->op, "dequantize_linear") == 0;
+}
+
 base_status passes_fold(passes_context *c, ir_model *m, base_diags *d) {
     (void)d;
     uint64_t room = most_made(m), made;
@@ -49,7 +57,8 @@ base_status passes_fold(passes_context *c, ir_model *m, base_diags *d) {
         bool *gone = BASE_NEWS(c->arena, bool, g->nodes.n + 1);
         for (size_t k = 0; k < g->nodes.n; k++) {
             const ir_node *n = &g->nodes.at[k];
-            gone[k] = worth_trying(g, n, room, &made) && ops_evaluate(c->arena, c->ops, m, g, n, &c->goal);
+            gone[k] = !is_weights(c, n) && worth_trying(g, n, room, &made) &&
+                      ops_evaluate(c->arena, c->ops, m, g, n, &c->goal);
             room -= gone[k] ? made : 0;
         }
         passes_drop(g, gone);

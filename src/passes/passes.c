@@ -80,6 +80,10 @@ static bool may_run(const passes_context *c, const char *name) {
     return c->only == NULL;
 }
 
+bool passes_asked(const passes_context *c, const char *name) {
+    return c->only != NULL && may_run(c, name);
+}
+
 base_status passes_run(passes_context *c, ir_model *m, base_diags *d) {
     base_status status = check_name(c, d);
     for (size_t i = 0; status == BASE_OK && i < passes_count; i++) {

@@ -15,6 +15,9 @@ bool passes_same_quant(const ir_quant *a, const ir_quant *b);
  * were made. */
 bool passes_same_values(const ir_tensor *a, const ir_tensor *b);
 
+/* Is the pass among those that the target names? Some run for no other. */
+bool passes_asked(const passes_context *c, const char *name);
+
 /* No extent that a run decides. */
 bool passes_is_fixed(const ir_shape *s);
 
@@ -56,6 +59,21 @@ void passes_join_ids(passes_context *c, ir_node *n, const ir_node *first, const 
 void passes_rewire(passes_edit *e, ir_node *n, size_t k, uint32_t t);
 /* The node takes this one attribute list and this word; attributes are given by ir_attr_... afterwards. */
 void passes_become(passes_context *c, ir_node *n, const char *op, const uint32_t *inputs, size_t input_count);
+
+/* A constant of the graph, whose data lives in the model's arena. */
+uint32_t passes_constant_add(ir_model *m, ir_graph *g, const char *name, base_type type, const ir_shape *shape,
+                             const void *data);
+
+/* ---- apart.c: quantised numbers and reals ---- */
+/* What element i of a tensor of that shape and type stands for. */
+double passes_real(const ir_tensor *t, const ir_quant *q, const void *data, uint64_t i);
+/* How many steps of its outputs' scales the first node is from the second, which has a real tensor in the place of each input
+ * with a quantisation in quants, and of each quantised output; sampled. Of outputs that are reals in both, steps of 1/127 of
+ * the largest. false: one of them cannot be instantiated or evaluated. */
+bool passes_steps_apart(passes_context *c, const ir_model *m, const ir_graph *g, const ir_node *quantised,
+                        const ir_node *real, const ir_quant *quants, double *steps, base_diags *d);
+/* So many are rounding: 1, and of 16 bits, whose functions TFLite interpolates in tables, 1/1000 of the range. */
+double passes_most_apart(base_type type);
 
 /* ---- bounds.c: operators that only keep values between two bounds ---- */
 typedef struct passes_bounds {

@@ -77,12 +77,6 @@ static bool scaled(const change *x, float v, int64_t o, float *out) {
     return isfinite(*out) && !vanishes;
 }
 
-static uint32_t add_constant(passes_edit *e, const char *name, const ir_shape *shape, const float *data) {
-    uint32_t t = ir_tensor_add(e->m, e->g, name, BASE_F32, shape);
-    e->g->tensors.at[t].data = data;
-    return t;
-}
-
 static float *new_weights(passes_edit *e, const linear *l, const ir_tensor *w, const change *x, int64_t channels) {
     uint64_t n = 0;
     (void)ir_shape_elements(&w->shape, &n);
@@ -163,10 +157,10 @@ static void absorb(passes_edit *e, size_t i) {
     }
     if (bias != NULL) {
         ir_shape shape = ir_shape_of(1, &channels);
-        set_bias(e, l, p, add_constant(e, b != NULL ? b->name : w.name, &shape, bias));
+        set_bias(e, l, p, passes_constant_add(e->m, e->g, b != NULL ? b->name : w.name, BASE_F32, &shape, bias));
     }
     if (weights != NULL) {
-        p->inputs[l->weights] = add_constant(e, w.name, &w.shape, weights);
+        p->inputs[l->weights] = passes_constant_add(e->m, e->g, w.name, BASE_F32, &w.shape, weights);
     }
     ir_attr_text(e->m, p, "act", act_of(n));
     passes_absorb(e, p, i);

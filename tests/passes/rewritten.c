@@ -72,6 +72,8 @@ static bool agree(const ir_tensor *t, const void *a, const void *b, double toler
         bool same = x.u == y.u;
         if (base_type_is_float(t->type)) {
             same = x.f == y.f || (isnan(x.f) && isnan(y.f)) || fabs(x.f - y.f) <= tolerance * greatest;
+        } else if (tolerance >= 1) {
+            same = fabs((double)x.i - (double)y.i) <= tolerance;
         }
         if (!same) {
             return false;

@@ -333,24 +333,73 @@ static void say_blocks(tflite_speaker *s) {
     }
 }
 
+/* ---- pairs of floats that are complex numbers in the file ---- */
+
+static bool is_complex(const tflite_speaker *s, uint32_t t) {
+    return t != IR_NONE && s->number[t] >= 0 && s->to->tensors.at[s->number[t]].type == TFLITE_TYPE_COMPLEX64;
+}
+
+static bool make_complex(tflite_speaker *s, uint32_t t) {
+    tflite_file_tensor *file = &s->to->tensors.at[s->number[t]];
+    if (is_complex(s, t) || file->type != TFLITE_TYPE_FLOAT32 || !file->shape.rank ||
+        file->shape.dim[file->shape.rank - 1] != 2) {
+        return false;
+    }
+    file->type = TFLITE_TYPE_COMPLEX64;
+    file->shape.rank--;
+    return true;
+}
+
+/* A reshape keeps the pairs: what it reads and what it makes are both complex, or neither. */
+static bool reshapes(const tflite_said *one) {
+    return one->is_said && !strcmp(one->out.node->op, "reshape");
+}
+
+static void spread_through(tflite_speaker *s, size_t i) {
+    const ir_node *n = &s->g->nodes.at[i];
+    if (reshapes(&s->nodes[i]) && is_complex(s, n->inputs[0]) != is_complex(s, n->outputs[0])) {
+        (void)make_complex(s, is_complex(s, n->inputs[0]) ? n->outputs[0] : n->inputs[0]);
+    }
+}
+
+/* To those that are read first: what a tensor is made from is one chain. */
+static void spread_complex(tflite_speaker *s) {
+    for (size_t i = s->g->nodes.n; i-- > 0;) {
+        spread_through(s, i);
+    }
+    for (size_t i = 0; i < s->g->nodes.n; i++) {
+        spread_through(s, i);
+    }
+}
+
+/* The shape that a reshape of complex numbers asks for has not the extent of the pairs. */
+static void shorten_shape(tflite_out *out) {
+    for (size_t k = 0; k < out->made.n; k++) {
+        out->made.at[k].shape.dim[0]--;
+    }
+    for (size_t k = 0; k < out->values.n; k++) {
+        out->values.at[k].n--;
+    }
+}
+
 /* Pairs of floats that one operator says are complex are so for all: another that does not know is refused. */
 static void say_complex(tflite_speaker *s) {
     for (size_t i = 0; i < s->g->nodes.n; i++) {
-        const tflite_out *out = &s->nodes[i].out;
-        tflite_file_tensor *t =
-            s->nodes[i].is_said && out->complex ? &s->to->tensors.at[s->number[out->complex - 1]] : NULL;
-        if (t && t->type != TFLITE_TYPE_COMPLEX64) {
-            t->type = TFLITE_TYPE_COMPLEX64;
-            t->shape.rank--;
+        if (s->nodes[i].is_said && s->nodes[i].out.complex) {
+            (void)make_complex(s, s->nodes[i].out.complex - 1);
         }
     }
+    spread_complex(s);
     for (size_t i = 0; i < s->g->nodes.n; i++) {
-        const tflite_out *out = &s->nodes[i].out;
+        tflite_out *out = &s->nodes[i].out;
+        if (reshapes(&s->nodes[i]) && is_complex(s, out->node->inputs[0]) && is_complex(s, out->node->outputs[0])) {
+            shorten_shape(out);
+            continue;
+        }
         for (size_t k = 0; s->nodes[i].is_said && k < out->node->input_count + out->node->output_count; k++) {
             const size_t inputs = out->node->input_count;
             uint32_t t = k < inputs ? out->node->inputs[k] : out->node->outputs[k - inputs];
-            if (t != IR_NONE && t + 1 != out->complex && s->number[t] >= 0 &&
-                s->to->tensors.at[s->number[t]].type == TFLITE_TYPE_COMPLEX64) {
+            if (t != IR_NONE && t + 1 != out->complex && is_complex(s, t)) {
                 base_place place = ir_place_node(s->m, s->g, i);
                 s->status = base_error(s->d, &place, "TFLite cannot say this operator of complex numbers");
             }

@@ -420,6 +420,39 @@ static void every_signature_is_read_where_it_is_wanted(void **state) {
 
 /* ---- what TFLite has no words for ---- */
 
+/* Their shapes in the file have not the extent of the pairs; a reshape between is of complex numbers, in both directions. */
+static void reshapes_keep_complex_numbers(void **state) {
+    (void)state;
+    write_model(parse(
+        HEAD "graph \"main\" 0 {\n  tensor %0 f32[2,4] \"x\"\n  tensor %1 f32[2,3,2] \"c\"\n"
+             "  tensor %2 f32[6,2] \"d\"\n  tensor %3 f32[6] \"y\"\n  tensor %4 f32[3,2] \"r\"\n"
+             "  tensor %5 f32[1,3,2] \"z\"\n  tensor %6 f32[1,3] \"a\"\n  inputs (%0, %5)\n  outputs (%3, %6, %4)\n"
+             "  node rfft2d (%0) -> (%1) {fft_length: ints [2, 4]}\n"
+             "  node reshape (%1) -> (%2) {shape: ints [6, 2]}\n  node complex_abs (%2) -> (%3)\n"
+             "  node reshape (%5) -> (%4) {shape: ints [3, 2]}\n  node real (%5) -> (%6)\n}\n"));
+    wire_table g = element(&t.model, TFLITE_Model_subgraphs, 0);
+    ir_model *back = read_again();
+    const ir_graph *main = &back->graphs.at[0];
+    assert_int_equal(main->nodes.n, 5);
+    assert_int_equal(count(&g, TFLITE_SubGraph_operators), 5);
+    static const struct {
+        size_t node;
+        int64_t pairs;
+    } made[] = {{1, 6}, {3, 3}};
+    for (size_t i = 0; i < 2; i++) {
+        const ir_shape *shape = &main->tensors.at[main->nodes.at[made[i].node].outputs[0]].shape;
+        assert_int_equal(shape->rank, 2);
+        assert_int_equal(shape->dim[0], made[i].pairs);
+        assert_int_equal(shape->dim[1], 2);
+    }
+    uint64_t complex = 0;
+    for (uint64_t i = 0; i < count(&g, TFLITE_SubGraph_tensors); i++) {
+        wire_table x = element(&g, TFLITE_SubGraph_tensors, i);
+        complex += number(&x, TFLITE_Tensor_type) == TFLITE_TYPE_COMPLEX64;
+    }
+    assert_int_equal(complex, 4); /* c, d, z, r */
+}
+
 static void what_cannot_be_said_is_refused(void **state) {
     (void)state;
     refused(base_printf(t.arena, one_node, "f8e8m0", "3", "f8e8m0", "3", "neg (%0) -> (%1)"),
@@ -472,6 +505,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(states_of_recurrent_operators_are_variable_tensors, set_up, tear_down),
         cmocka_unit_test_setup_teardown(states_of_custom_operators_stand_nowhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_signature_is_read_where_it_is_wanted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reshapes_keep_complex_numbers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_said_is_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,9 +81,10 @@ static uint32_t *order_graphs(base_arena *arena, const ir_model *m, uint32_t *ag
 
 /* ---- states ---- */
 
-bool ir_reaches_state(const ir_node *n, const bool *with_state) {
+bool ir_reaches_state(const ir_model *m, const ir_node *n, const bool *with_state) {
     for (size_t i = 0; i < n->attr_count; i++) {
-        if (n->attrs[i].kind == IR_GRAPH && with_state[n->attrs[i].v.graph]) {
+        const ir_attr *a = &n->attrs[i];
+        if (a->kind == IR_GRAPH && a->v.graph < m->graphs.n && with_state[a->v.graph]) {
             return true;
         }
     }
@@ -91,7 +92,6 @@ bool ir_reaches_state(const ir_node *n, const bool *with_state) {
 }
 
 bool *ir_graphs_with_state(base_arena *arena, const ir_model *m) {
-    /* One more entry than graphs, which stays false: an attribute out of range is the verifier's to report. */
     bool *with = BASE_NEWS(arena, bool, m->graphs.n + 1);
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     uint32_t again;

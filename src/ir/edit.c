@@ -30,14 +30,14 @@ void ir_make_entry(ir_model *m, uint32_t graph) {
     }
 }
 
-static void drop_dead_of(ir_graph *g, base_arena *scratch, const bool *with_state) {
+static void drop_dead_of(const ir_model *m, ir_graph *g, base_arena *scratch, const bool *with_state) {
     bool *needed = BASE_NEWS(scratch, bool, g->tensors.n + 1), *dead = BASE_NEWS(scratch, bool, g->nodes.n + 1);
     for (size_t k = 0; k < g->outputs.n; k++) {
         needed[g->outputs.at[k]] = true;
     }
     for (size_t k = g->nodes.n; k-- > 0;) {
         const ir_node *n = &g->nodes.at[k];
-        dead[k] = !ir_reaches_state(n, with_state);
+        dead[k] = !ir_reaches_state(m, n, with_state);
         for (size_t o = 0; o < n->output_count; o++) {
             dead[k] = dead[k] && !needed[n->outputs[o]] && g->tensors.at[n->outputs[o]].state == IR_NONE;
         }
@@ -60,7 +60,7 @@ void ir_drop_dead(ir_model *m) {
     base_arena *scratch = base_arena_new(base_arena_memory(m->arena));
     const bool *with_state = ir_graphs_with_state(scratch, m);
     for (size_t i = 0; i < m->graphs.n; i++) {
-        drop_dead_of(&m->graphs.at[i], scratch, with_state);
+        drop_dead_of(m, &m->graphs.at[i], scratch, with_state);
     }
     base_arena_free(scratch);
 }

@@ -170,8 +170,8 @@ bool ir_is_fused(const ir_node *n);
 const ir_graph *ir_sub_graph(const ir_model *m, const ir_node *n, const char *name);
 /* For each graph whether it touches a state, itself or through its control nodes. In arena. */
 bool *ir_graphs_with_state(base_arena *arena, const ir_model *m);
-/* Does one of the node's graphs touch a state? with_state: of ir_graphs_with_state. */
-bool ir_reaches_state(const ir_node *n, const bool *with_state);
+/* Does one of the node's graphs touch a state? with_state: of ir_graphs_with_state. A graph that there is not touches none. */
+bool ir_reaches_state(const ir_model *m, const ir_node *n, const bool *with_state);
 
 ir_shape ir_shape_of(uint32_t rank, const int64_t *dims);
 bool ir_shape_same(const ir_shape *a, const ir_shape *b);

@@ -30,10 +30,10 @@ static void wait_for(deps *all, size_t *at, uint32_t node) {
 }
 
 /* What node i waits for because of states, and that it touched them. */
-static void order_accesses(const ir_graph *g, uint32_t i, const bool *with_state, accesses *seen, deps *all,
-                           size_t *at) {
+static void order_accesses(const ir_model *m, const ir_graph *g, uint32_t i, const bool *with_state, accesses *seen,
+                           deps *all, size_t *at) {
     const ir_node *n = &g->nodes.at[i];
-    bool touches = false, reaches = ir_reaches_state(n, with_state);
+    bool touches = false, reaches = ir_reaches_state(m, n, with_state);
     for (size_t k = 0; k < n->input_count + n->output_count; k++) {
         uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
         uint32_t state = t == IR_NONE ? IR_NONE : g->tensors.at[t].state;
@@ -90,7 +90,7 @@ static deps deps_of(const ir_model *m, const ir_graph *g, const bool *with_state
         for (size_t k = 0; k < n->input_count; k++) {
             wait_for(&all, &at, n->inputs[k] == IR_NONE ? IR_NONE : producer[n->inputs[k]]);
         }
-        order_accesses(g, (uint32_t)i, with_state, &seen, &all, &at);
+        order_accesses(m, g, (uint32_t)i, with_state, &seen, &all, &at);
     }
     all.first[g->nodes.n] = at;
     assert(at <= slots);

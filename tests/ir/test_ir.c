@@ -593,11 +593,16 @@ static void graphs_that_reach_a_state_keep_their_place(void **state) {
     g->tensors.at[v].state = m->graphs.at[1].tensors.at[inner].state = s;
     bool *with = ir_graphs_with_state(f->arena, m);
     assert_true(with[0] && with[1] && !with[2]);
-    assert_true(ir_reaches_state(&g->nodes.at[1], with));
+    assert_true(ir_reaches_state(m, &g->nodes.at[1], with));
     m->graphs.at[1].tensors.at[inner].state = IR_NONE;
     with = ir_graphs_with_state(f->arena, m);
-    assert_true(with[0] && !with[1] && !ir_reaches_state(&g->nodes.at[1], with));
+    assert_true(with[0] && !with[1] && !ir_reaches_state(m, &g->nodes.at[1], with));
     m->graphs.at[1].tensors.at[inner].state = s;
+    ir_node wrong = g->nodes.at[1];
+    ir_attr none = {.name = "cond", .kind = IR_GRAPH, .v.graph = 1000000};
+    wrong.attrs = &none;
+    wrong.attr_count = 1;
+    assert_false(ir_reaches_state(m, &wrong, with));
     /* the order given: if, while, read v -> r, write v; "read" is moved behind "late" by its input alone */
     const uint32_t x = 1;
     uint32_t late = ir_tensor_add(m, g, "late", BASE_F32, &pair);

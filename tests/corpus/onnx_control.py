@@ -1,8 +1,9 @@
 # ctest: name=corpus.onnx_control, labels=corpus, timeout=900
 """Control of ONNX against ONNX Runtime: functions of the model, If, Loop, Scan, sequences and optional values.
 
-Models are made here, by onnx's own package, and run by ONNX Runtime, by the evaluator and as emitted C. A model that is refused
-must be refused by name. Run by the oracles' Python; by ctest's Python it starts that one.
+Models are made here, by onnx's own package, and run by ONNX Runtime, by the evaluator and as emitted C; and they are written as
+ONNX again, which passes onnx's checker with full checks and gives the same in ONNX Runtime. A model that is refused must be refused
+by name. Run by the oracles' Python; by ctest's Python it starts that one.
 """
 import os
 import pathlib
@@ -190,12 +191,30 @@ case('sequence_in_loop', [node('SequenceEmpty', [], ['s0']), node('Loop', ['m', 
 
 
 # ---- running ----
-def reference(c, feed):
+def reference(model, feed):
+    """model: its bytes, or its path."""
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(c.model.SerializeToString(), options, providers=['CPUExecutionProvider'])
+    session = onnxruntime.InferenceSession(model, options, providers=['CPUExecutionProvider'])
     return session.run(None, feed)
+
+
+def written(c, path, folder):
+    """A fault, or None: the model as Burin writes it."""
+    to = f'{folder}/{c.name}_written.onnx'
+    done = subprocess.run([BURIN, 'compile', path, '-o', to, '--force', '--quiet', *c.flags], capture_output=True, text=True, timeout=120)
+    if done.returncode:
+        return done.stderr[:300]
+    try:
+        onnx.checker.check_model(to, full_check=True)
+        for feed in c.feeds:
+            for k, (got, want) in enumerate(zip(reference(to, feed), reference(c.model.SerializeToString(), feed))):
+                if got.shape != want.shape or got.dtype != want.dtype or not np.allclose(got, want, 1e-5, 1e-6, equal_nan=True):
+                    return f'output {k}: {got.shape} {got.ravel()[:6]}, and {want.shape} {want.ravel()[:6]}'
+    except Exception as e:
+        return str(e)[:300]
+    return None
 
 
 def run(path, feed, flags, folder):
@@ -222,9 +241,13 @@ def check(c, folder):
         done = subprocess.run([BURIN, 'plan', path, *c.flags], capture_output=True, text=True, timeout=120)
         if done.returncode == 0 or c.refused not in done.stderr:
             faults.append(f'is not refused with "{c.refused}": {done.returncode} {done.stderr[:300]}')
+    if not c.refused:
+        fault = written(c, path, folder)
+        if fault:
+            faults.append(f'written: {fault}')
     for k, feed in enumerate(c.feeds):
         try:
-            wanted = reference(c, feed)
+            wanted = reference(c.model.SerializeToString(), feed)
         except Exception as e:                                   # a runtime's own errors are of many kinds
             faults.append(f'ONNX Runtime: {str(e)[:300]}')
             break

@@ -1,26 +1,32 @@
 /* dictionary.c - the dictionary's rows (words.def says what each step does), and finding one. */
 #include "formats/onnx/steps.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ANY ONNX_ANY
 #define DOMAIN_ONNX ""
 #define DOMAIN_ML "ai.onnx.ml"
 #define DOMAIN_MS "com.microsoft"
+#define DOMAIN_TRAINING "ai.onnx.preview.training"
 #define STEP(kind, name, attr, text, f, a, b)                                                                          \
     { &onnx_step_##kind, name, attr, text, f, a, b }
 #define NOTHING STEP_NONE
+#define EQUATION STEP(equation, NULL, "equation", NULL, 0, 0, 0)
 #define STEP_NONE                                                                                                      \
     { NULL, NULL, NULL, NULL, 0, 0, 0 }
 #define INT(name, attr, otherwise) STEP(int, name, attr, NULL, 0, otherwise, 0)
 #define INT_NEEDED(name, attr) STEP(int, name, attr, NULL, 0, 0, 1)
 #define FLOAT(name, attr, otherwise) STEP(float, name, attr, NULL, otherwise, 0, 0)
+#define FLOAT_NEEDED(name, attr) STEP(float, name, attr, NULL, NAN, 0, 0)
 #define TEXT(name, attr, otherwise) STEP(text, name, attr, otherwise, 0, 0, 0)
 #define INTS(name, attr) STEP(ints, name, attr, NULL, 0, 0, 0)
 #define INTS_NEEDED(name, attr) STEP(ints, name, attr, NULL, 0, 0, 1)
 #define FLOATS(name, attr) STEP(floats, name, attr, NULL, 0, 0, 0)
 #define ONLY(attr, value, remedy) STEP(only, NULL, attr, remedy, 0, value, 0)
 #define IGNORED(attr) STEP(ignored, NULL, attr, NULL, 0, 0, 0)
+#define SATURATE(attr) STEP(saturate, "saturate", attr, NULL, 0, 1, 0)
+#define WRAP STEP(wrap, "wrap", NULL, NULL, 0, 1, 0)
 #define TYPE(attr) STEP(type, NULL, attr, NULL, 0, 0, 0)
 #define TYPE_OR(attr, code) STEP(type, NULL, attr, NULL, 0, code, 0)
 #define TYPE_OR_INPUT(attr) STEP(type, NULL, attr, "input", 0, 0, 0)

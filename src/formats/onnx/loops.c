@@ -24,6 +24,7 @@ static uint32_t take(const onnx_loop *l, onnx_scope *scope, const onnx_slices *s
     }
     onnx_op gather = onnx_make(op, scope, "gather", inputs, 2);
     ir_attr_int(op->r->m, gather.node, "axis", s->axis);
+    ir_attr_int(op->r->m, gather.node, "from_end", 1); /* as ONNX's Gather, which says it when the model is written */
     return onnx_finish(&gather);
 }
 

@@ -95,7 +95,12 @@ void onnx_out_texts(onnx_out *out, const char *attr, const char *const *v, size_
 
 void onnx_out_constant(onnx_out *out, size_t at, const char *name, base_type type, const ir_shape *shape,
                        const void *data) {
-    *BASE_PUSH(out->arena, &out->made) = (onnx_made){at, name, type, *shape, data};
+    *BASE_PUSH(out->arena, &out->made) = (onnx_made){at, name, type, *shape, data, false};
+}
+
+void onnx_out_constant_for(onnx_out *out, size_t at, const char *name, base_type type, const ir_shape *shape,
+                           const void *data) {
+    *BASE_PUSH(out->arena, &out->made) = (onnx_made){at, name, type, *shape, data, true};
 }
 
 void onnx_out_list(onnx_out *out, size_t at, const char *name, const int64_t *v, size_t n) {
@@ -133,7 +138,10 @@ static bool says_nothing(onnx_out *out, const ir_attr *a) {
 
 static void check_counts(onnx_out *out) {
     const onnx_word *w = out->word;
-    const size_t inputs = out->node->input_count - out->said + out->made.n;
+    size_t inputs = out->node->input_count - out->said + out->made.n;
+    for (size_t i = 0; i < out->made.n; i++) {
+        inputs -= out->made.at[i].replaces;
+    }
     if (out->node->input_count < out->said || inputs < w->needed || (w->most != ONNX_ANY && inputs > w->most)) {
         onnx_out_cannot(out, "it has %zu inputs", out->node->input_count);
     } else if (out->node->output_count < w->gives ||

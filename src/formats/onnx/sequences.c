@@ -148,6 +148,7 @@ static void choose(onnx_op *op, const onnx_value *s) {
     }
     onnx_op gather = onnx_make(op, op->scope, "gather", inputs, 2);
     ir_attr_int(r->m, gather.node, "axis", 0);
+    ir_attr_int(r->m, gather.node, "from_end", 1);
     const uint32_t chosen = onnx_finish(&gather);
     if (chosen != IR_NONE) {
         onnx_give(op, 0, chosen);

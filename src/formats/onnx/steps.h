@@ -10,10 +10,10 @@
 /* steps_attributes.c */
 extern const onnx_step_kind onnx_step_int, onnx_step_float, onnx_step_text, onnx_step_ints, onnx_step_floats,
     onnx_step_only, onnx_step_ignored, onnx_step_scalar, onnx_step_axis, onnx_step_channel_axis, onnx_step_rest,
-    onnx_step_choice;
+    onnx_step_choice, onnx_step_equation;
 /* steps_types.c */
 extern const onnx_step_kind onnx_step_type, onnx_step_type_named, onnx_step_type_like, onnx_step_type_text,
-    onnx_step_type_is;
+    onnx_step_type_is, onnx_step_saturate, onnx_step_wrap;
 /* steps_inputs.c */
 extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes, onnx_step_drop_in,
     onnx_step_broadcast, onnx_step_int_in, onnx_step_float_in;

@@ -29,6 +29,9 @@ static void make_float(onnx_op *op, const onnx_step *s) {
 
 static void put_float(onnx_out *out, const onnx_step *s) {
     const ir_attr *a = onnx_out_attr(out, s->name, IR_FLOAT);
+    if (a && a->v.f == s->f) { /* what an absent one says, which may be no float of 32 bits */
+        return;
+    }
     if (a && (double)(float)a->v.f != a->v.f && a->v.f == a->v.f) {
         onnx_out_cannot(out, "its attribute %s is no float of 32 bits", s->name);
     } else if (a && (float)a->v.f != (float)s->f) {
@@ -226,3 +229,22 @@ static void put_choice(onnx_out *out, const onnx_step *s) {
     }
 }
 const onnx_step_kind onnx_step_choice = {"CHOICE", make_choice, put_choice};
+
+/* A letter for each place. */
+static void put_equation(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, "a", IR_INTS), *b = onnx_out_optional(out, "b", IR_INTS),
+                  *result = onnx_out_attr(out, "out", IR_INTS), *rest = onnx_out_attr(out, "red", IR_INTS);
+    base_text t = {.arena = out->arena};
+    for (size_t i = 0; a && i < a->n; i++) {
+        base_put(&t, "%c", (char)('a' + a->v.ints[i]));
+    }
+    for (size_t i = 0; a && b && i < b->n; i++) {
+        base_put(&t, "%s%c", i ? "" : ",", (char)('a' + b->v.ints[i]));
+    }
+    base_put(&t, "%s->", a && b && !b->n ? "," : "");
+    for (size_t i = 0; result && rest && i < result->n; i++) {
+        base_put(&t, "%c", (char)('a' + (int)i));
+    }
+    onnx_out_text(out, s->attr, t.at);
+}
+const onnx_step_kind onnx_step_equation = {"EQUATION", NULL, put_equation};

@@ -59,7 +59,20 @@ static void make_most_in(onnx_op *op, const onnx_step *s) {
         onnx_op_error(op, "input %d has %zu elements: expected one number", s->a, n);
     }
 }
-const onnx_step_kind onnx_step_most_in = {"MOST_IN", make_most_in, NULL};
+
+static void put_most_in(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_optional(out, s->name, IR_INT);
+    const size_t at = (size_t)s->a;
+    const ir_shape scalar = {0};
+    void *data = base_alloc(out->arena, 1, sizeof(int64_t));
+    if (a && at < out->node->input_count && out->node->inputs[at] == IR_NONE) {
+        base_store(BASE_I64, data, 0, (base_value){.i = a->v.i});
+        onnx_out_constant_for(out, at, s->name, BASE_I64, &scalar, data);
+    } else if (a && a->v.i) {
+        onnx_out_cannot(out, "it has %s and an input of that meaning", s->name);
+    }
+}
+const onnx_step_kind onnx_step_most_in = {"MOST_IN", make_most_in, put_most_in};
 
 static void make_refused(onnx_op *op, const onnx_step *s) {
     onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s, %s", op->type, s->text), s->name);

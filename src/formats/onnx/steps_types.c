@@ -111,3 +111,38 @@ static void put_type_text(onnx_out *out, const onnx_step *s) {
     }
 }
 const onnx_step_kind onnx_step_type_text = {"TYPE_TEXT", make_type_text, put_type_text};
+
+static void make_saturate(onnx_op *op, const onnx_step *s) {
+    const onnx_attr *a = s->attr ? onnx_op_attr(op, s->attr, ONNX_INT) : NULL;
+    if (s->attr && !onnx_op_failed(op)) {
+        ir_attr_int(op->r->m, op->node, s->name, a ? a->i : s->a);
+    }
+}
+
+static bool is_float8(base_type t) {
+    return t == BASE_F8E4M3FN || t == BASE_F8E4M3FNUZ || t == BASE_F8E5M2 || t == BASE_F8E5M2FNUZ || t == BASE_F8E8M0;
+}
+
+static void put_saturate(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INT);
+    if (a && is_float8(onnx_out_output(out, 0)->type) && a->v.i != s->a) {
+        if (s->attr) {
+            onnx_out_int(out, s->attr, a->v.i);
+        } else {
+            onnx_out_cannot(out, "it has no attribute %s there", s->name);
+        }
+    }
+}
+const onnx_step_kind onnx_step_saturate = {"SATURATE", make_saturate, put_saturate};
+
+static void make_wrap(onnx_op *op, const onnx_step *s) {
+    ir_attr_int(op->r->m, op->node, s->name, s->a);
+}
+
+static void put_wrap(onnx_out *out, const onnx_step *s) {
+    const ir_attr *a = onnx_out_attr(out, s->name, IR_INT);
+    if (a && a->v.i != s->a && base_type_bits(onnx_out_output(out, 0)->type) < 8) {
+        onnx_out_cannot(out, "its attribute %s is not %d", s->name, s->a);
+    }
+}
+const onnx_step_kind onnx_step_wrap = {"WRAP", make_wrap, put_wrap};

@@ -1,7 +1,8 @@
 /* writer.h - private to formats/onnx: a model that is being written.
  *
  * A node is said in the words of one row; what a row cannot say tries the next, and nothing reaches the file before all
- * steps of a row have been taken.
+ * steps of a row have been taken. Words that no row has become several nodes (put_several.c), or a node with graphs
+ * (put_control.c).
  */
 #ifndef BURIN_ONNX_WRITER_H
 #define BURIN_ONNX_WRITER_H
@@ -11,7 +12,7 @@
 /* An attribute that a step has put. */
 typedef struct onnx_put_attr {
     const char *name;
-    onnx_attr_type type; /* INT, FLOAT, STRING, INTS, FLOATS, STRINGS */
+    onnx_attr_type type; /* INT, FLOAT, STRING, INTS, FLOATS, STRINGS, GRAPH */
     int64_t i;
     float f;
     const char *text;
@@ -19,6 +20,7 @@ typedef struct onnx_put_attr {
     const float *floats;
     const char *const *texts;
     size_t n;
+    const wire_pb_out *graph;
 } onnx_put_attr;
 
 /* A constant input that a step has put: it stands at place `at` of ONNX's inputs. */
@@ -28,6 +30,7 @@ typedef struct onnx_made {
     base_type type;
     ir_shape shape;
     const void *data;
+    bool replaces; /* it stands for the node's next input, which is absent */
 } onnx_made;
 
 struct onnx_out {
@@ -67,8 +70,79 @@ void onnx_out_texts(onnx_out *out, const char *attr, const char *const *v, size_
 /* A constant input at that place of ONNX's inputs. Data are borrowed. */
 void onnx_out_constant(onnx_out *out, size_t at, const char *name, base_type type, const ir_shape *shape,
                        const void *data);
-/* The same, a list of i64. */
+/* The same where the node has an absent input. */
+void onnx_out_constant_for(onnx_out *out, size_t at, const char *name, base_type type, const ir_shape *shape,
+                           const void *data);
+/* The same as onnx_out_constant, a list of i64. */
 void onnx_out_list(onnx_out *out, size_t at, const char *name, const int64_t *v, size_t n);
+
+/* ---- put_graph.c ---- */
+
+/* What is the same for all graphs of a model that is written. */
+typedef struct onnx_writer {
+    base_arena *arena;
+    const ir_model *m;
+    ops_registry *ops;
+    int opset;
+    base_map *names;                /* taken, in all graphs */
+    BASE_VEC(const char *) domains; /* in use, beside ai.onnx */
+    uint64_t size;                  /* nodes so far */
+    bool asks;                      /* whether it can be said at all: the first fault is the end */
+    base_diags *d;
+    base_status status;
+} onnx_writer;
+
+/* A GraphProto that grows. */
+typedef struct onnx_sheet {
+    wire_pb_out nodes;
+    BASE_VEC(wire_pb_out) constants;
+} onnx_sheet;
+
+/* A graph of the model whose nodes go to a sheet; a sheet may take several. */
+typedef struct onnx_frame {
+    onnx_writer *w;
+    onnx_sheet *sheet;
+    const ir_graph *g;
+    const char **name_of; /* of each tensor; NULL: it has none */
+    bool *is_used;        /* of each tensor */
+    bool *is_said;        /* of each node whether others say it, or nothing needs it */
+} onnx_frame;
+
+onnx_sheet onnx_sheet_new(onnx_writer *w);
+/* Nothing has a name yet, every tensor that a node or output has is used. */
+onnx_frame onnx_frame_new(onnx_writer *w, onnx_sheet *sheet, const ir_graph *g);
+/* Only what these tensors need is used. */
+void onnx_frame_need(onnx_frame *f, const uint32_t *tensors, size_t n);
+/* Names all that is used and has none: the graph's names, made unique. */
+void onnx_frame_name(onnx_frame *f);
+/* Puts the constants and nodes that are used into the sheet. What cannot be said is an error of the writer. */
+void onnx_frame_put(onnx_frame *f);
+/* A name that nothing has; wanted may be "". */
+const char *onnx_unique_name(onnx_writer *w, const char *wanted, const char *otherwise);
+/* A node. Names "": absent. */
+void onnx_put_node(onnx_frame *f, const char *domain, const char *op, const char *const *inputs, size_t input_count,
+                   const char *const *outputs, size_t output_count, const onnx_put_attr *attrs, size_t attr_count);
+/* A constant; its name. Data are borrowed. */
+const char *onnx_put_constant(onnx_frame *f, const char *name, base_type type, const ir_shape *shape, const void *data);
+const char *onnx_put_list(onnx_frame *f, const char *name, const int64_t *v, size_t n);
+const char *onnx_put_scalar(onnx_frame *f, const char *name, int64_t v);
+/* The value's copy under another name. */
+void onnx_put_copy(onnx_frame *f, const char *from, const char *to);
+/* A ValueInfoProto. */
+wire_pb_out onnx_put_value(const onnx_writer *w, const char *name, base_type type, const ir_shape *shape);
+/* The sheet's nodes and constants, as a GraphProto without inputs and outputs. */
+wire_pb_out onnx_sheet_message(const onnx_sheet *sheet, const char *name);
+/* The node cannot be said: an error, with the reason. */
+void onnx_frame_cannot(onnx_frame *f, size_t node, const char *why);
+
+/* ---- put_control.c, put_several.c ---- */
+/* Puts a node with graphs. */
+void onnx_put_if(onnx_frame *f, size_t node);
+void onnx_put_while(onnx_frame *f, size_t node);
+/* Marks the arguments that the Loop has: not what it says in another way. */
+void onnx_while_uses(onnx_frame *f, const ir_node *n);
+/* Puts the node as several of ONNX's. false: there is no way to. */
+bool onnx_put_several(onnx_frame *f, size_t node);
 
 /* formats_onnx.write */
 base_status onnx_write(base_arena *arena, const ir_model *m, const formats_options *options, base_text *out,

@@ -1,0 +1,343 @@
+/* put_graph.c - one graph of a model that is written: its names, constants and nodes (writer.h).
+ *
+ * Takes a graph. Gives the pieces of a GraphProto. Names are the graph's, made unique in the whole file, since graphs below
+ * others see their names; a node's inputs are named before its outputs.
+ */
+#include "formats/onnx/arrays.h"
+#include "formats/onnx/writer.h"
+
+#include <string.h>
+
+/* ---- names ---- */
+
+/* Names are UTF-8 in the file. What is not becomes as messages show it. */
+const char *onnx_unique_name(onnx_writer *w, const char *name, const char *otherwise) {
+    const char *wanted = *name ? base_printable(w->arena, name, strlen(name), 4096) : otherwise;
+    const char *given = wanted;
+    bool is_new;
+    (void)base_map_put(w->names, given, strlen(given), &is_new);
+    for (size_t i = 1; !is_new; i++) {
+        given = base_printf(w->arena, "%s_%zu", wanted, i);
+        (void)base_map_put(w->names, given, strlen(given), &is_new);
+    }
+    return given;
+}
+
+static void name_tensor(onnx_frame *f, size_t t) {
+    f->name_of[t] = onnx_unique_name(f->w, f->g->tensors.at[t].name, base_printf(f->w->arena, "t%zu", t));
+}
+
+/* Inputs and outputs first: they are what others know. */
+void onnx_frame_name(onnx_frame *f) {
+    const ir_graph *g = f->g;
+    for (size_t i = 0; i < g->inputs.n + g->outputs.n; i++) {
+        const uint32_t t = i < g->inputs.n ? g->inputs.at[i] : g->outputs.at[i - g->inputs.n];
+        if (!f->name_of[t] && f->is_used[t]) {
+            name_tensor(f, t);
+        }
+    }
+    for (size_t t = 0; t < g->tensors.n; t++) {
+        if (!f->name_of[t] && f->is_used[t]) {
+            name_tensor(f, t);
+        }
+    }
+}
+
+/* ---- what is used ---- */
+
+onnx_sheet onnx_sheet_new(onnx_writer *w) {
+    return (onnx_sheet){.nodes = {.arena = w->arena}};
+}
+
+static void use(onnx_frame *f, const ir_node *n) {
+    for (size_t k = 0; k < n->output_count; k++) {
+        f->is_used[n->outputs[k]] = true;
+    }
+    if (ir_control_of(n) == IR_WHILE) {
+        onnx_while_uses(f, n);
+        return;
+    }
+    for (size_t k = 0; k < n->input_count; k++) {
+        if (n->inputs[k] != IR_NONE) {
+            f->is_used[n->inputs[k]] = true;
+        }
+    }
+}
+
+onnx_frame onnx_frame_new(onnx_writer *w, onnx_sheet *sheet, const ir_graph *g) {
+    onnx_frame f = {.w = w, .sheet = sheet, .g = g};
+    f.name_of = BASE_NEWS(w->arena, const char *, g->tensors.n + 1);
+    f.is_used = BASE_NEWS(w->arena, bool, g->tensors.n + 1);
+    f.is_said = BASE_NEWS(w->arena, bool, g->nodes.n + 1);
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        use(&f, &g->nodes.at[i]);
+    }
+    for (size_t i = 0; i < g->inputs.n + g->outputs.n; i++) {
+        f.is_used[i < g->inputs.n ? g->inputs.at[i] : g->outputs.at[i - g->inputs.n]] = true;
+    }
+    return f;
+}
+
+void onnx_frame_need(onnx_frame *f, const uint32_t *tensors, size_t n) {
+    memset(f->is_used, 0, f->g->tensors.n * sizeof *f->is_used);
+    for (size_t i = 0; i < n; i++) {
+        f->is_used[tensors[i]] = true;
+    }
+    for (size_t i = f->g->nodes.n; i-- > 0;) {
+        const ir_node *node = &f->g->nodes.at[i];
+        bool needed = false;
+        for (size_t k = 0; k < node->output_count; k++) {
+            needed = needed || f->is_used[node->outputs[k]] || f->g->tensors.at[node->outputs[k]].state != IR_NONE;
+        }
+        f->is_said[i] = !needed;
+        if (needed) {
+            use(f, node);
+        }
+    }
+}
+
+/* ---- messages ---- */
+
+static wire_pb_out message(const onnx_writer *w) {
+    return (wire_pb_out){.arena = w->arena};
+}
+
+wire_pb_out onnx_put_value(const onnx_writer *w, const char *name, base_type elements, const ir_shape *s) {
+    wire_pb_out value = message(w), type = message(w), tensor = message(w), shape = message(w);
+    for (uint32_t k = 0; k < s->rank; k++) {
+        wire_pb_out dim = message(w);
+        if (s->symbol[k]) {
+            wire_pb_put_text(&dim, ONNX_DIM_PARAM, w->m->symbols.at[s->symbol[k] - 1].name);
+        } else {
+            wire_pb_put_int(&dim, ONNX_DIM_VALUE, s->dim[k]);
+        }
+        wire_pb_put_message(&shape, ONNX_SHAPE_DIM, &dim);
+    }
+    wire_pb_put_int(&tensor, ONNX_TENSOR_TYPE_ELEM, onnx_type_code(elements));
+    wire_pb_put_message(&tensor, ONNX_TENSOR_TYPE_SHAPE, &shape);
+    wire_pb_put_message(&type, ONNX_TYPE_TENSOR, &tensor);
+    wire_pb_put_text(&value, ONNX_VALUE_NAME, name);
+    wire_pb_put_message(&value, ONNX_VALUE_TYPE, &type);
+    return value;
+}
+
+static wire_pb_out attr_message(const onnx_writer *w, const onnx_put_attr *a) {
+    wire_pb_out out = message(w);
+    wire_pb_put_text(&out, ONNX_ATTR_NAME, a->name);
+    switch (a->type) {
+    case ONNX_INT:
+        wire_pb_put_int(&out, ONNX_ATTR_I, a->i);
+        break;
+    case ONNX_FLOAT:
+        wire_pb_put_float(&out, ONNX_ATTR_F, a->f);
+        break;
+    case ONNX_STRING:
+        wire_pb_put_bytes(&out, ONNX_ATTR_S, a->text, strlen(a->text));
+        break;
+    case ONNX_INTS:
+        for (size_t i = 0; i < a->n; i++) { /* proto2: not packed */
+            wire_pb_put_int(&out, ONNX_ATTR_INTS, a->ints[i]);
+        }
+        break;
+    case ONNX_STRINGS:
+        for (size_t i = 0; i < a->n; i++) {
+            wire_pb_put_bytes(&out, ONNX_ATTR_STRINGS, a->texts[i], strlen(a->texts[i]));
+        }
+        break;
+    case ONNX_GRAPH:
+        wire_pb_put_message(&out, ONNX_ATTR_G, a->graph);
+        break;
+    default:
+        for (size_t i = 0; i < a->n; i++) {
+            wire_pb_put_float(&out, ONNX_ATTR_FLOATS, a->floats[i]);
+        }
+        break;
+    }
+    wire_pb_put_int(&out, ONNX_ATTR_TYPE, a->type);
+    return out;
+}
+
+static void note_domain(onnx_writer *w, const char *domain) {
+    for (size_t i = 0; i < w->domains.n; i++) {
+        if (!strcmp(w->domains.at[i], domain)) {
+            return;
+        }
+    }
+    if (*domain) {
+        *BASE_PUSH(w->arena, &w->domains) = domain;
+    }
+}
+
+void onnx_put_node(onnx_frame *f, const char *domain, const char *op, const char *const *inputs, size_t input_count,
+                   const char *const *outputs, size_t output_count, const onnx_put_attr *attrs, size_t attr_count) {
+    wire_pb_out node = message(f->w);
+    while (input_count && !*inputs[input_count - 1]) {
+        input_count--;
+    }
+    for (size_t i = 0; i < input_count; i++) {
+        wire_pb_put_text(&node, ONNX_NODE_INPUT, inputs[i]);
+    }
+    for (size_t i = 0; i < output_count; i++) {
+        wire_pb_put_text(&node, ONNX_NODE_OUTPUT, outputs[i]);
+    }
+    wire_pb_put_text(&node, ONNX_NODE_OP_TYPE, op);
+    for (size_t i = 0; i < attr_count; i++) {
+        const wire_pb_out attr = attr_message(f->w, &attrs[i]);
+        wire_pb_put_message(&node, ONNX_NODE_ATTRIBUTE, &attr);
+    }
+    if (*domain) {
+        wire_pb_put_text(&node, ONNX_NODE_DOMAIN, domain);
+    }
+    note_domain(f->w, domain);
+    wire_pb_put_message(&f->sheet->nodes, ONNX_GRAPH_NODE, &node);
+}
+
+void onnx_put_copy(onnx_frame *f, const char *from, const char *to) {
+    onnx_put_node(f, "", "Identity", &from, 1, &to, 1, NULL, 0);
+}
+
+static void put_constant_as(onnx_frame *f, const char *name, base_type type, const ir_shape *shape, const void *data) {
+    const ir_tensor t = {.name = name, .type = type, .shape = *shape, .data = data};
+    *BASE_PUSH(f->w->arena, &f->sheet->constants) = onnx_tensor_message(f->w->arena, &t);
+}
+
+const char *onnx_put_constant(onnx_frame *f, const char *wanted, base_type type, const ir_shape *shape,
+                              const void *data) {
+    const char *name = onnx_unique_name(f->w, wanted, "constant");
+    put_constant_as(f, name, type, shape, data);
+    return name;
+}
+
+const char *onnx_put_list(onnx_frame *f, const char *name, const int64_t *v, size_t n) {
+    const ir_shape shape = ir_shape_of(1, &(int64_t){(int64_t)n});
+    uint8_t *data = base_alloc(f->w->arena, n + 1, sizeof *v);
+    for (size_t i = 0; i < n; i++) {
+        base_store(BASE_I64, data, i, (base_value){.i = v[i]});
+    }
+    return onnx_put_constant(f, name, BASE_I64, &shape, data);
+}
+
+const char *onnx_put_scalar(onnx_frame *f, const char *name, int64_t v) {
+    const ir_shape scalar = {0};
+    uint8_t *data = base_alloc(f->w->arena, 1, sizeof v);
+    base_store(BASE_I64, data, 0, (base_value){.i = v});
+    return onnx_put_constant(f, name, BASE_I64, &scalar, data);
+}
+
+wire_pb_out onnx_sheet_message(const onnx_sheet *sheet, const char *name) {
+    wire_pb_out graph = sheet->nodes;
+    wire_pb_put_text(&graph, ONNX_GRAPH_NAME, name);
+    for (size_t i = 0; i < sheet->constants.n; i++) {
+        wire_pb_put_message(&graph, ONNX_GRAPH_INITIALIZER, &sheet->constants.at[i]);
+    }
+    return graph;
+}
+
+/* ---- nodes by the dictionary's rows ---- */
+
+static bool is_newest(const onnx_word *row, int opset) {
+    for (size_t i = 0; onnx_word_at(i); i++) {
+        const onnx_word *w = onnx_word_at(i);
+        if (w != row && !strcmp(w->op, row->op) && !strcmp(w->domain, row->domain) && w->since <= opset &&
+            w->since > row->since) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Versions of other domains stand still: all their rows hold. */
+static bool holds(const onnx_word *row, int opset) {
+    return !*row->domain ? row->since <= opset && is_newest(row, opset) : is_newest(row, INT32_MAX);
+}
+
+/* The first row that can say the node; *why: else the reason of the last one that has its word. */
+static bool say_node(onnx_frame *f, const ir_node *n, onnx_out *out, const char **why) {
+    *why = NULL;
+    for (size_t i = 0; onnx_word_at(i); i++) {
+        const onnx_word *row = onnx_word_at(i);
+        if (!row->word || strcmp(row->word, n->op) != 0 || !holds(row, f->w->opset)) {
+            continue;
+        }
+        *out = (onnx_out){.arena = f->w->arena, .ops = f->w->ops, .m = f->w->m, .g = f->g, .node = n, .word = row};
+        if (onnx_say(out)) {
+            return true;
+        }
+        *why = *why ? *why : out->why;
+    }
+    *why = *why ? *why : "it has no such operator";
+    return false;
+}
+
+/* ONNX's inputs: the node's, with the constants that steps have put at their places. */
+static void put_said(onnx_frame *f, const ir_node *node, const onnx_out *out) {
+    const size_t of_node = node->input_count - out->said, count = of_node + out->made.n;
+    size_t next = 0, made = 0, n = 0;
+    const char **names = BASE_NEWS(f->w->arena, const char *, 2 * count + 64),
+               **outputs = BASE_NEWS(f->w->arena, const char *, node->output_count + 1);
+    for (size_t at = 0; next < of_node || made < out->made.n; at++) {
+        size_t k = 0;
+        while (k < out->made.n && out->made.at[k].at != at) {
+            k++;
+        }
+        if (k < out->made.n) {
+            const onnx_made *m = &out->made.at[k];
+            names[n++] = onnx_put_constant(f, m->name, m->type, &m->shape, m->data);
+            next += m->replaces;
+            made++;
+        } else if ((at < 64 && (out->absent >> at & 1)) || next == of_node) {
+            names[n++] = "";
+        } else {
+            const uint32_t t = node->inputs[next++];
+            names[n++] = t == IR_NONE ? "" : f->name_of[t];
+        }
+    }
+    for (size_t i = 0; i < node->output_count; i++) {
+        outputs[i] = f->name_of[node->outputs[i]];
+    }
+    onnx_put_node(f, out->word->domain, out->word->op, names, n, outputs, node->output_count, out->attrs.at,
+                  out->attrs.n);
+}
+
+void onnx_frame_cannot(onnx_frame *f, size_t node, const char *why) {
+    const base_place place = ir_place_node(f->w->m, f->g, node);
+    f->w->status = base_error(f->w->d, &place, "ONNX cannot say %s: %s", f->g->nodes.at[node].op, why);
+}
+
+static void put_node(onnx_frame *f, size_t i) {
+    const ir_node *n = &f->g->nodes.at[i];
+    onnx_out out;
+    const char *why;
+    switch (ir_control_of(n)) {
+    case IR_IF:
+        onnx_put_if(f, i);
+        return;
+    case IR_WHILE:
+        onnx_put_while(f, i);
+        return;
+    default:
+        break;
+    }
+    if (say_node(f, n, &out, &why)) {
+        put_said(f, n, &out);
+    } else if (!onnx_put_several(f, i)) {
+        onnx_frame_cannot(f, i, why);
+    }
+}
+
+void onnx_frame_put(onnx_frame *f) {
+    static const uint64_t most_nodes = (uint64_t)1 << 22;
+    for (size_t t = 0; t < f->g->tensors.n; t++) {
+        const ir_tensor *x = &f->g->tensors.at[t];
+        if (x->data && f->is_used[t]) {
+            put_constant_as(f, f->name_of[t], x->type, &x->shape, x->data);
+        }
+    }
+    for (size_t i = 0; i < f->g->nodes.n && f->w->size <= most_nodes && !(f->w->asks && f->w->status != BASE_OK); i++) {
+        if (!f->is_said[i] && ++f->w->size > most_nodes) {
+            onnx_frame_cannot(f, i, "the file would have too many nodes");
+        } else if (!f->is_said[i]) {
+            put_node(f, i);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+# ctest: name=corpus.onnx_written, labels=corpus, timeout=600
+"""Graphs that no ONNX file said, written as ONNX: each file passes onnx's checker with full checks, and ONNX Runtime gives what the
+evaluator does. Models are texts of docs/IR.md. Run by the oracles' Python.
+
+  onnx_written.py [--only NAME...]
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import by_oracles  # noqa: F401
+
+import numpy as np
+import onnx
+import onnxruntime
+
+BURIN = os.environ["BURIN"]
+rng = np.random.default_rng(11)
+
+
+def f32(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def hex_of(*values, type=np.float32):
+    return np.array(values, type).tobytes().hex()
+
+
+# A condition that is no count: the graph stands before the loop and in it. The two values change their places, one stays.
+SWAPS = f"""burin 1
+model "ir" "swaps.ir"
+graph "main" 0 {{
+  tensor %0 f32[3] "x"
+  tensor %1 f32[3] "y"
+  tensor %2 f32[3] "by"
+  tensor %3 f32[3] "a"
+  tensor %4 f32[3] "b"
+  tensor %5 f32[3] "c"
+  inputs (%0, %1, %2)
+  outputs (%3, %4, %5)
+  node while (%0, %1, %2) -> (%3, %4, %5) {{cond: graph 1, body: graph 2}}
+}}
+graph "cond" 1 {{
+  tensor %0 f32[3] "x"
+  tensor %1 f32[3] "y"
+  tensor %2 f32[3] "by"
+  tensor %3 f32[] "s"
+  tensor %4 f32[] "end" = hex "{hex_of(20)}"
+  tensor %5 bool[] "less"
+  inputs (%0, %1, %2)
+  outputs (%5)
+  node sum (%0) -> (%3) {{axes: ints [0], keepdims: int 0}}
+  node less (%3, %4) -> (%5)
+}}
+graph "body" 2 {{
+  tensor %0 f32[3] "x"
+  tensor %1 f32[3] "y"
+  tensor %2 f32[3] "by"
+  tensor %3 f32[3] "z"
+  inputs (%0, %1, %2)
+  outputs (%1, %3, %2)
+  node add (%0, %2) -> (%3)
+}}
+"""
+
+# The number of rounds is asked for, and slices of which no run has as many as there is room for.
+COUNTS = f"""burin 1
+model "ir" "counts.ir"
+symbol "R" 9 computed
+graph "main" 0 {{
+  tensor %0 f32[] "unused"
+  tensor %1 i64[] "zero" = hex "{hex_of(0, type=np.int64)}"
+  tensor %2 i64[] "limit"
+  tensor %3 f32[9,1] "room" = hex "{hex_of(*[0] * 9)}"
+  tensor %4 f32[1] "first"
+  tensor %5 i64[] "rounds"
+  tensor %6 i64[] "limit_kept"
+  tensor %7 f32[1] "last"
+  tensor %8 f32[9,1] "grown"
+  tensor %9 f32["R",1] "slices"
+  inputs (%4, %2)
+  outputs (%5, %7, %9)
+  node while (%1, %2, %4, %3) -> (%5, %6, %7, %8) {{cond: graph 1, body: graph 2}}
+  node leading (%8, %5) -> (%9)
+}}
+graph "cond" 1 {{
+  tensor %0 i64[] "i"
+  tensor %1 i64[] "limit"
+  tensor %2 f32[1] "x"
+  tensor %3 f32[9,1] "room"
+  tensor %4 bool[] "go_on"
+  inputs (%0, %1, %2, %3)
+  outputs (%4)
+  node less (%0, %1) -> (%4)
+}}
+graph "body" 2 {{
+  tensor %0 i64[] "i"
+  tensor %1 i64[] "limit"
+  tensor %2 f32[1] "x"
+  tensor %3 f32[9,1] "room"
+  tensor %4 i64[] "one" = hex "{hex_of(1, type=np.int64)}"
+  tensor %5 i64[] "next"
+  tensor %6 f32[1] "doubled"
+  tensor %7 f32[1,1] "slice"
+  tensor %8 i64[2] "along" = hex "{hex_of(1, 0, type=np.int64)}"
+  tensor %9 i64[2] "place"
+  tensor %10 f32[9,1] "put"
+  inputs (%0, %1, %2, %3)
+  outputs (%5, %1, %6, %10)
+  node add (%0, %4) -> (%5)
+  node add (%2, %2) -> (%6)
+  node reshape (%6) -> (%7) {{shape: ints [1, 1]}}
+  node mul (%8, %0) -> (%9)
+  node dynamic_update_slice (%3, %7, %9) -> (%10)
+}}
+"""
+
+# A loop in a branch, a branch that gives its argument and a constant, a place that is moved so that a slice fits.
+BRANCHES = f"""burin 1
+model "ir" "branches.ir"
+graph "main" 0 {{
+  tensor %0 bool[1] "c"
+  tensor %1 f32[3] "x"
+  tensor %2 f32[3] "y"
+  tensor %3 f32[3] "a"
+  tensor %4 f32[3] "b"
+  tensor %5 i32[1] "at"
+  tensor %6 f32[2] "u"
+  tensor %7 f32[3] "d"
+  tensor %8 f32[2,3] "stacked"
+  tensor %9 f32[1,2] "cut"
+  inputs (%0, %1, %2, %5, %6)
+  outputs (%3, %4, %7, %9)
+  node if (%0, %1, %2) -> (%3, %4) {{then: graph 1, else: graph 2}}
+  node dynamic_update_slice (%3, %6, %5) -> (%7)
+  node pack (%3, %4) -> (%8) {{axis: int 0}}
+  node slice (%8) -> (%9) {{begin: ints [1, 0], extents: ints [1, 2]}}
+}}
+graph "then" 1 {{
+  tensor %0 f32[3] "x"
+  tensor %1 f32[3] "y"
+  tensor %2 f32[3] "k" = hex "{hex_of(1, 2, 3)}"
+  inputs (%0, %1)
+  outputs (%0, %2)
+}}
+graph "else" 2 {{
+  tensor %0 f32[3] "x"
+  tensor %1 f32[3] "y"
+  tensor %2 f32[3] "by" = hex "{hex_of(4, 4, 4)}"
+  tensor %3 f32[3] "p"
+  tensor %4 f32[3] "q"
+  tensor %5 f32[3] "r"
+  inputs (%0, %1)
+  outputs (%3, %3)
+  node while (%0, %1, %2) -> (%3, %4, %5) {{cond: graph 3, body: graph 4}}
+}}
+""" + SWAPS[SWAPS.index('graph "cond"'):].replace('graph "cond" 1', 'graph "cond" 3').replace('graph "body" 2', 'graph "body" 4')
+
+CASES = {
+    "swaps": (SWAPS, [dict(x=f32(3), y=f32(3), by=np.array(b, np.float32)) for b in ([3, 4, 5], [9, 9, 9])] + [dict(x=f32(3) + 50, y=f32(3), by=f32(3))]),
+    "counts": (COUNTS, [dict(first=f32(1), limit=np.array(n)) for n in (0, 1, 5, 9)]),
+    "branches": (BRANCHES, [dict(c=np.array([c]), x=f32(3), y=f32(3), at=np.array([k], np.int32), u=f32(2)) for c in (True, False) for k in (-2, 1, 7)]),
+}
+
+
+def run(*words):
+    done = subprocess.run([BURIN, *words], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[:400]
+    return done.stdout
+
+
+def evaluated(path, feed, folder):
+    words = []
+    for name, array in feed.items():
+        np.save(folder / f"{name}.npy", array)
+        words += ["--input", f"{name}={folder}/{name}.npy"]
+    run("run", path, "--output-dir", folder, "--force", "--quiet", *words)
+    return lambda k: np.load(folder / f"output_{k}.npy")
+
+
+def session(path):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def check(name, text, feeds, folder):
+    source, to = folder / f"{name}.ir", folder / f"{name}.onnx"
+    source.write_text(text)
+    run("compile", source, "-o", to, "--force", "--quiet", *(["--max-trips", "9"] if "computed" in text else []))
+    onnx.checker.check_model(str(to), full_check=True)
+    model = session(to)
+    for feed in feeds:
+        wanted = evaluated(source, feed, folder)
+        for k, got in enumerate(model.run(None, feed)):
+            want = wanted(k)
+            assert got.dtype == want.dtype and got.shape == want.shape and np.allclose(got, want, 1e-6, 1e-6), (name, k, got, want)
+
+
+def main():
+    only = sys.argv[2:] if sys.argv[1:2] == ["--only"] else list(CASES)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in only:
+            check(name, *CASES[name], pathlib.Path(folder))
+    print(f"{len(only)} models")
+    return 0 if only else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

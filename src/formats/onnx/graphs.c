@@ -190,12 +190,17 @@ static void add_listed(onnx_reader *r, const onnx_scope *scope, const onnx_value
     }
 }
 
+static void warn(onnx_reader *r, const wire_path *path, uint64_t byte, const char *what) {
+    const base_place place = {.file = r->file, .path = wire_path_print(r->arena, path), .byte = byte, .has_byte = true};
+    base_warn(r->d, &place, "%s", what);
+}
+
 static void read_outputs(onnx_reader *r, const wire_path *path, const parts *p, onnx_scope *scope) {
     bool lists = false;
     for (size_t i = 0; i < p->outputs.n && !wire_pb_failed(&r->pb); i++) {
         wire_path place = {.outer = path, .name = "output", .index = (int64_t)i};
         const char *dims[IR_MAX_RANK];
-        ir_tensor t;
+        ir_tensor t = {.type = BASE_NONE};
         const onnx_stated s = stated_at(r, &place, &p->outputs.at[i]);
         const onnx_value *value = wire_pb_failed(&r->pb) ? NULL : onnx_find(r, scope, s.name);
         const bool unknown = value && onnx_is_unknown(r, scope, value);
@@ -211,14 +216,18 @@ static void read_outputs(onnx_reader *r, const wire_path *path, const parts *p, 
             }
             continue;
         }
-        (void)onnx_read_value(r, &place, wire_pb_message(&r->pb, &place, &p->outputs.at[i]), &t, dims);
-        place.note = t.name;
+        if (!value || !value->instead) {
+            (void)onnx_read_value(r, &place, wire_pb_message(&r->pb, &place, &p->outputs.at[i]), &t, dims);
+        }
+        place.note = s.name;
         place.quoted = true;
         if (value && value->tensor != IR_NONE) {
-            const uint32_t tensor = output_tensor(r, scope, value->tensor, t.name);
+            const uint32_t tensor = output_tensor(r, scope, value->tensor, s.name);
             *BASE_PUSH(r->arena, &onnx_graph_of(r, scope)->outputs) = tensor;
             const ir_tensor *given = &onnx_graph_of(r, scope)->tensors.at[tensor];
-            if (t.type != BASE_NONE && given->type != BASE_NONE && given->type != t.type) {
+            if (value->instead) {
+                warn(r, &place, p->outputs.at[i].at, value->instead);
+            } else if (t.type != BASE_NONE && given->type != BASE_NONE && given->type != t.type) {
                 wire_pb_error(&r->pb, &place, p->outputs.at[i].at, "it is stated as %s, and what gives it gives %s",
                               base_type_name(t.type), base_type_name(given->type));
             }
@@ -325,7 +334,11 @@ bool onnx_read_body(onnx_reader *r, const wire_path *path, wire_message m, onnx_
         const onnx_value *value = wire_pb_failed(&r->pb) ? NULL : onnx_find(r, scope, name);
         place.note = name;
         place.quoted = true;
-        if (value) {
+        if (value && value->instead) {
+            formats_note(r->notes, &place, p.outputs.at[i].at, "a graph below another that gives strings or maps",
+                         "let the model end in its classifier");
+            *BASE_PUSH(r->arena, outputs) = *value;
+        } else if (value) {
             check_type(r, &place, scope, p.outputs.at[i].at, type, value);
             *BASE_PUSH(r->arena, outputs) = *value;
         } else if (!wire_pb_failed(&r->pb)) {

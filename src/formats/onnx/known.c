@@ -36,6 +36,7 @@ const onnx_special *onnx_special_of(const char *domain, const char *op, int64_t 
         {"", "Optional", 15, onnx_read_optional},
         {"", "OptionalGetElement", 15, onnx_read_optional_get},
         {"", "OptionalHasElement", 15, onnx_read_optional_has},
+        {"ai.onnx.ml", "ZipMap", 1, onnx_read_zip_map},
         {"ai.onnx.preview", "FlexAttention", 1, onnx_read_flex_attention},
     };
     const onnx_special *best = NULL;

@@ -231,7 +231,7 @@ static void read_operator(onnx_op *op) {
         }
         note_unknown(op, newer);
         give_unknown(op, false);
-    } else if (!settled) {
+    } else if (!settled || (!(special && special->read == onnx_read_identity) && onnx_takes_instead(op))) {
         give_unknown(op, false);
     } else if (special || function) {
         if (function) {

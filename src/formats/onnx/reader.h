@@ -13,6 +13,8 @@ typedef struct onnx_value {
     uint32_t tensor; /* of a tensor: in the graph that its scope reads into; IR_NONE: absent */
     size_t n;        /* values of a sequence; of an optional value 1 or 0 */
     const struct onnx_value *at;
+    const char
+        *instead; /* what the tensor is given in the place of, and how to read it; NULL: it is what the file says */
 } onnx_value;
 
 typedef BASE_VEC(onnx_value) onnx_values;
@@ -116,6 +118,8 @@ const onnx_value *onnx_find(onnx_reader *r, onnx_scope *scope, const char *name)
 onnx_value onnx_reach(onnx_reader *r, onnx_scope *scope, const onnx_value *value);
 /* Nothing is known of it, or of a part: an operator gives it that is not supported. */
 bool onnx_is_unknown(const onnx_reader *r, const onnx_scope *scope, const onnx_value *v);
+/* The value that the scope itself has of that name; NULL: none. */
+onnx_value *onnx_own_value(const onnx_scope *scope, const char *name);
 /* false: the scope has the name already. */
 bool onnx_define(onnx_reader *r, onnx_scope *scope, const char *name, onnx_value value);
 /* A tensor of the scope's graph that is not typed yet. */

@@ -84,6 +84,11 @@ const onnx_value *onnx_find(onnx_reader *r, onnx_scope *scope, const char *name)
     return value_in(scope->reached, name);
 }
 
+onnx_value *onnx_own_value(const onnx_scope *scope, const char *name) {
+    uint64_t *at = base_map_get(scope->names, name, strlen(name));
+    return at ? (onnx_value *)(uintptr_t)*at : NULL;
+}
+
 bool onnx_define(onnx_reader *r, onnx_scope *scope, const char *name, onnx_value value) {
     return put(r, scope->names, name, value);
 }

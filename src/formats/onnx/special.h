@@ -100,6 +100,11 @@ void onnx_read_optional_has(onnx_op *op);
 /* ---- flex.c ---- */
 void onnx_read_flex_attention(onnx_op *op);
 
+/* ---- classes.c ---- */
+void onnx_read_zip_map(onnx_op *op);
+/* An input of the node stands for strings or maps, which was noted. */
+bool onnx_takes_instead(onnx_op *op);
+
 /* ---- known.c ---- */
 void onnx_read_constant(onnx_op *op);
 void onnx_read_shape(onnx_op *op);

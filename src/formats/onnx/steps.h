@@ -18,10 +18,12 @@ extern const onnx_step_kind onnx_step_type, onnx_step_type_named, onnx_step_type
 extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes, onnx_step_drop_in,
     onnx_step_broadcast, onnx_step_int_in, onnx_step_float_in;
 /* steps_ml.c */
-extern const onnx_step_kind onnx_step_const_floats, onnx_step_const_ints, onnx_step_no_strings, onnx_step_imputed,
-    onnx_step_encoded;
+extern const onnx_step_kind onnx_step_const_floats, onnx_step_const_ints, onnx_step_no_strings, onnx_step_classes,
+    onnx_step_features, onnx_step_imputed, onnx_step_encoded;
 /* steps_trees.c */
 extern const onnx_step_kind onnx_step_trees, onnx_step_trees_5;
+/* steps_text.c */
+extern const onnx_step_kind onnx_step_grams;
 /* steps_recurrent.c */
 extern const onnx_step_kind onnx_step_recurrent;
 /* steps_ms.c */
@@ -54,6 +56,9 @@ const int64_t *onnx_op_ints(onnx_op *op, const char *name, size_t *n);
 /* Numbers are ONNX's; a tensor without type stands for one that is absent. */
 const ir_tensor *onnx_op_input(const onnx_op *op, size_t i);
 bool onnx_op_has_input(const onnx_op *op, size_t i);
+/* Classes of two attributes, of which one is there; of strings their numbers: then output 0 stands for strings. NULL: a
+ * fault. */
+const int64_t *onnx_op_classes(onnx_op *op, const char *strings, const char *ints, size_t *n);
 /* The values of a constant integer input, which is dropped; NULL: it is absent; or not constant (noted), or a fault. What is
  * known for the run that the model is read for counts as constant. */
 int64_t *onnx_op_constant(onnx_op *op, size_t input, size_t *n);

@@ -45,6 +45,36 @@ static void make_no_strings(onnx_op *op, const onnx_step *s) {
 }
 const onnx_step_kind onnx_step_no_strings = {"NO_STRINGS", make_no_strings, NULL};
 
+static void make_classes(onnx_op *op, const onnx_step *s) {
+    size_t n;
+    const int64_t *list = onnx_op_classes(op, s->text, s->attr, &n);
+    if (list) {
+        add_list(op, s->attr, BASE_I64, n, list);
+    }
+}
+const onnx_step_kind onnx_step_classes = {"CLASSES", make_classes, NULL};
+
+/* Lists are a row each. Other dimensions than the inputs' cut them off, or fill them up. */
+static void make_features(onnx_op *op, const onnx_step *s) {
+    size_t n;
+    const int64_t *stated = onnx_op_ints(op, "inputdimensions", &n);
+    (void)s;
+    for (size_t i = 0; i < op->input_count && !onnx_op_failed(op); i++) {
+        const ir_shape shape = onnx_op_input(op, i)->shape;
+        if (shape.rank < 1 || (stated && n != op->input_count)) {
+            onnx_op_error(op, "inputdimensions: expected %zu values, got %zu; and inputs with extents", op->input_count,
+                          n);
+        } else if (stated && stated[i] != shape.dim[shape.rank - 1]) {
+            onnx_op_unsupported(op, "operator FeatureVectorizer that cuts inputs off, or fills them up",
+                                "state inputdimensions as they are");
+            return;
+        } else if (shape.rank == 1) {
+            onnx_op_reshape(op, i, &(ir_shape){.rank = 2, .dim = {1, shape.dim[0]}});
+        }
+    }
+}
+const onnx_step_kind onnx_step_features = {"FEATURES", make_features, NULL};
+
 /* Numbers of one type as those of another. */
 static void *converted(onnx_op *op, base_type to, size_t n, const float *floats, const int64_t *ints) {
     void *data = base_alloc(op->r->arena, n + 1, sizeof(double));

@@ -270,17 +270,13 @@ static void make_trees(onnx_op *op, const onnx_step *s) {
     size_t nodes = 0, label_count = 0;
     const int64_t *ids = onnx_op_ints(op, "nodes_nodeids", &nodes);
     const int64_t *trees = ints_of(op, "nodes_treeids", nodes, true);
-    const int64_t *labels = s->a ? onnx_op_ints(op, "classlabels_int64s", &label_count) : NULL;
+    const int64_t *labels =
+        s->a ? onnx_op_classes(op, "classlabels_strings", "classlabels_int64s", &label_count) : NULL;
     const numbers values = either(op, "nodes_values"), base = either(op, "base_values");
     const numbers weights = either(op, base_printf(op->r->arena, "%s_weights", kind));
     const int64_t targets = s->a ? (int64_t)label_count : onnx_op_int(op, "n_targets", 1);
     (void)numbers_of(op, "nodes_hitrates", false);
     (void)numbers_of(op, "nodes_hitrates_as_tensor", true);
-    if (s->a && onnx_op_attr(op, "classlabels_strings", ONNX_STRINGS)) {
-        onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s with classlabels_strings", op->type),
-                            "give the classes as integers");
-        return;
-    }
     if (!onnx_op_failed(op) && (!ids || !trees || targets < 1 || targets > INT32_MAX || (s->a && !labels))) {
         onnx_op_error(op, "it has no nodes, or no targets");
     }

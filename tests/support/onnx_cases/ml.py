@@ -42,6 +42,9 @@ def one_entry(made, n):
 
 
 POSITIVE = dict(low=0.0)
+# 1-grams 5, 7, 6, 2-grams 5 6 and 7 8, a 3-gram
+GRAMS = dict(opset=13, min_gram_length=1, max_gram_length=3, ngram_counts=[0, 3, 7], pool_int64s=[5, 7, 6, 5, 6, 7, 8, 6, 7, 5])
+TOKENS = [5, 6, 7, 5, 8, 7, 8, 6, 7, 5, 6, 6, 6, 6]
 CASES = [
     *[Case('array_feature_extractor', t, 'ArrayFeatureExtractor', [In(t, (2, 2, 4)), In('i64', (3,), values=[2, 0, 2])], **ML)
       for t in ('f32', 'f64', 'i32', 'i64')],
@@ -51,6 +54,14 @@ CASES = [
     *[Case('imputer', 'nan' + more, 'Imputer', [In('f32', (2, 3), values=[1, NAN, 3, NAN, -1, 0])], replaced_value_float=NAN,
            imputed_value_floats=values, **ML) for more, values in (('_each', [.5, 1.5, 2.5]), ('', [7.0]))],
     Case('imputer', 'number', 'Imputer', [In('f32', (4,), values=[1, -1, NAN, 2])], replaced_value_float=-1.0, imputed_value_floats=[.25], **ML),
+    *[Case('feature_vectorizer', t, 'FeatureVectorizer', [In(t, (2, 3)), In(t, (2, 1)), In(t, (2, 2))], inputdimensions=[3, 1, 2], **ML)
+      for t in ('f32', 'f64', 'i32', 'i64')],
+    *[Case('tf_idf_vectorizer', f'{mode}_skips{skips}'.lower(), 'TfIdfVectorizer', [In('i32', (2, 7), values=TOKENS)], mode=mode, max_skip_count=skips,
+           ngram_indexes=[3, 1, 0, 2, 4, 6], weights=[.5, 1.5, 2.0, .25, 4.0, 3.0], **GRAMS) for mode in ('TF', 'IDF', 'TFIDF') for skips in (0, 2)],
+    *[Case('tf_idf_vectorizer', f'lengths_{least}_{most}', 'TfIdfVectorizer', [In('i64', (14,), values=TOKENS)], mode='TFIDF', max_skip_count=1,
+           ngram_indexes=[0, 1, 2, 3, 4, 5], **{**GRAMS, 'min_gram_length': least, 'max_gram_length': most}) for least, most in ((1, 1), (2, 2), (2, 3), (3, 3))],
+    Case('tf_idf_vectorizer', 'one_place', 'TfIdfVectorizer', [In('i64', (14,), values=TOKENS)], mode='TF', max_skip_count=1,
+         ngram_indexes=[0, 2, 0, 2, 2, 1], **GRAMS),
     Case('imputer', 'default', 'Imputer', [In('f32', (2, 2), values=[1, 0, NAN, -0.0])], imputed_value_floats=[.25], **ML),
     Case('imputer', 'integers', 'Imputer', [In('i64', (2, 3), 0, 2)], replaced_value_int64=1, imputed_value_int64s=[7, 8, 9], **ML),
     *[Case('label_encoder', f'{a}_{b}', 'LabelEncoder', [In({'int64s': 'i64', 'floats': 'f32'}[a], (2, 3), 0, 4 if a == 'int64s' else 3,

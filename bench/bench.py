@@ -1,6 +1,6 @@
 """make bench: what Burin costs and what its code costs, beside the bars and the peers, in one table. Measures; asserts nothing.
 
-  bench.py [--profile] [--seconds S] [--only compiler|host|cortexm]
+  bench.py [--profile] [--seconds S] [--only compiler|onnx|host|cortexm]
 
 Environment: BURIN (the command), BURIN_SHARED (the corpora and tools), ORACLES (the folder of the independent runtimes), CC.
 Writes build/bench.json. --profile adds a table for each network: time and instructions of every operator.
@@ -22,6 +22,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/support"))
 import board  # noqa: E402
+import onnx_models  # noqa: E402
 
 BURIN = pathlib.Path(os.environ.get("BURIN", ROOT / "build/release/burin")).resolve()
 SHARED = pathlib.Path(os.environ.get("BURIN_SHARED", ROOT.parent / "shared")).resolve()
@@ -38,6 +39,8 @@ NETS = [
     ("AD", "ad_toycar_int8_intio", 1.5, 1_953_920, 297_016, 2_676),
 ]
 VWW_EVALUATED_MS, VWW_COMPILED_MS, START_MS, MEGA_OPS = 300, 200, 5, 300
+ONNX_INSPECT_MS = {"gigabyte": 100, "nodes": 200}
+ONNX_COMPILE_MS, ONNX_MEMORY_MB = 200, 150
 
 
 class Table:
@@ -80,7 +83,12 @@ def must(command, **options):
 
 def cost(command, times):
     """-> (wall ms, CPU ms) of each run of a command, its start and end included; sorted lists."""
-    command, wall, cpu = [str(c) for c in command], [], []
+    return cost_and_memory(command, times)[:2]
+
+
+def cost_and_memory(command, times):
+    """The same, and the most that was resident, MiB (files that are mapped count as far as they were touched)."""
+    command, wall, cpu, resident = [str(c) for c in command], [], [], 0
     null = os.open(os.devnull, os.O_RDWR)
     for _ in range(times):
         begin = time.monotonic()
@@ -88,10 +96,11 @@ def cost(command, times):
         _, status, used = os.wait4(pid, 0)
         wall.append(1e3 * (time.monotonic() - begin))
         cpu.append(1e3 * (used.ru_utime + used.ru_stime))
+        resident = max(resident, used.ru_maxrss / 1024)
         if status:
             sys.exit(f"bench: {' '.join(command)}: status {status}")
     os.close(null)
-    return sorted(wall), sorted(cpu)
+    return sorted(wall), sorted(cpu), resident
 
 
 def machine():
@@ -181,6 +190,34 @@ def compiler(result):
         table.show()
 
 
+def onnx(result):
+    """The lines of "Cost": what reading and compiling ONNX takes, beside what the format's own tools take to load the same."""
+    models = onnx_models.make(WORK.parent / "bench-models")
+    python, peers = ORACLES / "bin/python", {}
+    for name, path in models.items():
+        done = subprocess.run([python, ROOT / "bench/onnx_load.py", path], capture_output=True, text=True) if python.exists() else None
+        if done is None or done.returncode:
+            skip(f"no onnx and ONNX Runtime in {ORACLES}: peers of reading ONNX are left out")
+            break
+        peers[name] = json.loads(done.stdout)
+    table = Table("ONNX (milliseconds CPU, best of 9, of the command from start to end, warm; MiB resident; peers CPU, best of 3)",
+                  ["what", "bar", "ours", "median", "least wall", "", "MiB", "bar", "", "onnx.load", "ORT session", "peers' MiB"])
+    for what, name, bar, command in (
+        ("1 GB of weights, inspected", "gigabyte", ONNX_INSPECT_MS["gigabyte"], ["inspect", models["gigabyte"]]),
+        ("50,000 nodes, inspected", "nodes", ONNX_INSPECT_MS["nodes"], ["inspect", models["nodes"]]),
+        ("SqueezeNet to C, --no-check", "squeezenet", ONNX_COMPILE_MS,
+         ["compile", models["squeezenet"], "-o", WORK / "squeezenet", "--no-check", "--force", "--quiet"]),
+    ):
+        wall, cpu, resident = cost_and_memory([BURIN, *command], 9)
+        peer = peers.get(name, {})
+        result[name] = {"bar_ms": bar, "cpu_min_ms": cpu[0], "cpu_median_ms": statistics.median(cpu), "wall_min_ms": wall[0], "resident_mb": resident,
+                        "peers": peer}
+        cells = [f"{peer['load'][0]:,.0f}", f"{peer['session'][0]:,.0f}" if peer["session"] else "refused", f"{peer['resident_mb']:,.0f}"] if peer else []
+        table.add(what, bar, f"{cpu[0]:.1f}", f"{statistics.median(cpu):.1f}", f"{wall[0]:.1f}", verdict(cpu[0] <= bar), f"{resident:.0f}", ONNX_MEMORY_MB,
+                  verdict(resident <= ONNX_MEMORY_MB), *(cells or ["-", "-", "-"]))
+    table.show()
+
+
 # ---------------------------------------------------------------- the host
 
 
@@ -267,13 +304,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--profile", action="store_true", help="also a table of each network's operators")
     parser.add_argument("--seconds", type=float, default=6, help="how long each network alternates with its peers on the host")
-    parser.add_argument("--only", choices=("compiler", "host", "cortexm"))
+    parser.add_argument("--only", choices=("compiler", "onnx", "host", "cortexm"))
     options = parser.parse_args()
     if not BURIN.exists():
         sys.exit(f"bench: no {BURIN}: run make first")
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
-    result = {"machine": machine(), "command": {}, "host": {}, "cortex_m4": {}}
+    result = {"machine": machine(), "command": {}, "onnx": {}, "host": {}, "cortex_m4": {}}
     m = result["machine"]
     print(f"{m['burin']} on {m['cpu']}, {m['cores']} cores, {' '.join(m['features'])}; {m['compiler']}; load {m['load']:.1f}; {m['date']}", flush=True)
     nets = [(name, model_of(file), golden_of(file, "input"), golden_of(file, "output"), *rest) for name, file, *rest in NETS]
@@ -283,6 +320,8 @@ def main():
     nets.append(("digits", ROOT / "demo/digits.tflite", *digits_case(), None, None, None, None))
     if options.only in (None, "compiler"):
         compiler(result["command"])
+    if options.only in (None, "onnx"):
+        onnx(result["onnx"])
     if options.only in (None, "host"):
         host(result["host"], nets, options)
     if options.only in (None, "cortexm"):

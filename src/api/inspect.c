@@ -43,7 +43,8 @@ static void put_io(base_text *t, base_arena *arena, const ir_graph *g, const cha
 typedef struct node_facts {
     uint64_t macs;
     bool supported;
-    const char *why; /* the first reason why not */
+    const char *why;  /* the first reason why not */
+    bool by_contents; /* what its constants hold has a part in it */
 } node_facts;
 
 static node_facts find_facts(burin_context *c, const burin_model *m, const ir_graph *g, const ir_node *n) {
@@ -52,11 +53,11 @@ static node_facts find_facts(burin_context *c, const burin_model *m, const ir_gr
     const char *names[] = {"tflm"};
     ops_goal goal = {names, 1};
     lang_program *p = NULL;
-    node_facts f = {0};
+    node_facts f = {.by_contents = true};
     if (ir_control_of(n) != IR_PLAIN) {
         f.supported = true; /* as far as its graphs' operators are */
     } else if (ops_instantiate(scratch, c->ops, m->ir, g, n, &goal, &p, &d) == BASE_OK) {
-        f = (node_facts){.macs = lang_macs(p), .supported = true};
+        f = (node_facts){.macs = lang_macs(p), .supported = true, .by_contents = p->by_contents};
     } else {
         f.why = base_strdup(c->arena, d.list.n > 0 ? d.list.at[0].message : "not supported");
     }
@@ -73,19 +74,25 @@ typedef struct facts_list {
 
 static node_facts facts_of(burin_context *c, const burin_model *m, const ir_graph *g, const ir_node *n,
                            facts_list *known) {
-    known->key.n = 0;
+    bool is_new;
     known->key.arena = c->arena;
     known->at = known->at != NULL ? known->at : base_map_new(c->arena);
-    if (!ops_key(&known->key, g, n, true)) {
-        return find_facts(c, m, g, n);
+    for (int contents = 0; contents < 2; contents++) {
+        known->key.n = 0;
+        if (!ops_key(&known->key, g, n, true, contents != 0)) {
+            return find_facts(c, m, g, n);
+        }
+        const uint64_t *at = base_map_get(known->at, known->key.at, known->key.n);
+        if (at != NULL && known->facts.at[*at].by_contents == (contents != 0)) {
+            return known->facts.at[*at];
+        }
     }
-    bool is_new;
-    uint64_t *index = base_map_put(known->at, known->key.at, known->key.n, &is_new);
-    if (is_new) {
-        *index = known->facts.n;
-        *BASE_PUSH(c->arena, &known->facts) = find_facts(c, m, g, n);
-    }
-    return known->facts.at[*index];
+    const node_facts f = find_facts(c, m, g, n);
+    known->key.n = 0;
+    (void)ops_key(&known->key, g, n, true, f.by_contents);
+    *base_map_put(known->at, known->key.at, known->key.n, &is_new) = known->facts.n;
+    *BASE_PUSH(c->arena, &known->facts) = f;
+    return f;
 }
 
 static uint64_t constant_bytes(const ir_graph *g) {
@@ -99,17 +106,49 @@ static uint64_t constant_bytes(const ir_graph *g) {
     return sum;
 }
 
+/* Columns by hand: models have tens of thousands of nodes, and printf is slow. */
+static void put_spaces(base_text *t, size_t n, size_t width) {
+    for (; n < width; n++) {
+        base_putn(t, " ", 1);
+    }
+}
+
+static void put_left(base_text *t, const char *s, size_t width) {
+    base_puts(t, s);
+    put_spaces(t, strlen(s), width);
+    base_putn(t, " ", 1);
+}
+
+static void put_right(base_text *t, uint64_t v, size_t width) {
+    size_t digits = 1;
+    for (uint64_t rest = v; rest >= 10; rest /= 10) {
+        digits++;
+    }
+    put_spaces(t, digits, width);
+    base_put_unsigned(t, v);
+}
+
 static void put_node_text(base_text *t, base_arena *arena, const ir_graph *g, const ir_node *n, const node_facts *f) {
     const ir_tensor *out = n->output_count > 0 ? &g->tensors.at[n->outputs[0]] : NULL;
     const char *word = n->source_name != NULL ? n->source_name : n->op;
-    base_put(t, "%5s  %-24s %-5s %-16s %12" PRIu64,
-             n->id_count > 0 && n->ids[0] != IR_NONE ? base_printf(arena, "%u", n->ids[0]) : "-",
-             printable(arena, word), out == NULL ? "" : base_type_name(out->type),
-             out == NULL ? "" : ir_shape_print(arena, &out->shape), f->macs);
+    if (n->id_count > 0 && n->ids[0] != IR_NONE) {
+        put_right(t, n->ids[0], 5);
+    } else {
+        base_puts(t, "    -");
+    }
+    base_puts(t, "  ");
+    put_left(t, printable(arena, word), 24);
+    put_left(t, out == NULL ? "" : base_type_name(out->type), 5);
+    put_left(t, out == NULL ? "" : ir_shape_print(arena, &out->shape), 16);
+    put_right(t, f->macs, 12);
     if (out != NULL) {
         put_quant(t, &out->quant);
     }
-    base_put(t, "%s%s\n", f->supported ? "" : "  UNSUPPORTED: ", f->supported ? "" : f->why);
+    if (!f->supported) {
+        base_puts(t, "  UNSUPPORTED: ");
+        base_puts(t, f->why);
+    }
+    base_putn(t, "\n", 1);
 }
 
 static void put_state_text(base_text *t, base_arena *arena, const ir_state *s, size_t i) {

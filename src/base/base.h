@@ -94,6 +94,7 @@ typedef struct base_text {
 void base_put(base_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void base_puts(base_text *t, const char *s);
 void base_putn(base_text *t, const void *bytes, size_t n);
+void base_put_unsigned(base_text *t, uint64_t v); /* in decimal */
 /* JSON string: quotes, escapes; bytes that are not UTF-8 become \ufffd */
 void base_put_quoted(base_text *t, const char *s);
 /* The shortest decimal that reads back as the same double; locale-free. Has a point or an exponent, so that C and JSON

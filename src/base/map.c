@@ -41,25 +41,31 @@ static void sip_round(uint64_t v[4]) {
     v[2] = rotate(v[2], 32);
 }
 
+/* The same on every machine; one load where bytes lie in that order. */
+static uint64_t word_at(const uint8_t *p) {
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 | (uint64_t)p[4] << 32 |
+           (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 | (uint64_t)p[7] << 56;
+}
+
 uint64_t base_hash(const void *bytes, size_t n, uint64_t seed) {
     const uint8_t *p = bytes;
     uint64_t v[4] = {seed ^ 0x736f6d6570736575u, 0x646f72616e646f6du, seed ^ 0x6c7967656e657261u, 0x7465646279746573u};
-    uint64_t word = 0;
-    for (size_t i = 0; i < n; i++) {
-        word |= (uint64_t)p[i] << (8 * (i % 8));
-        if (i % 8 == 7) {
-            v[3] ^= word;
-            sip_round(v);
-            v[0] ^= word;
-            word = 0;
-        }
+    uint64_t word = (uint64_t)n << 56;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const uint64_t whole = word_at(p + i);
+        v[3] ^= whole;
+        sip_round(v);
+        v[0] ^= whole;
     }
-    word |= (uint64_t)n << 56;
+    for (unsigned at = 0; i < n; i++, at += 8) {
+        word |= (uint64_t)p[i] << at;
+    }
     v[3] ^= word;
     sip_round(v);
     v[0] ^= word;
     v[2] ^= 0xff;
-    for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 3; k++)
         sip_round(v);
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }

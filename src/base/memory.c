@@ -6,7 +6,7 @@
  * With BURIN_ARENA_CHECK every piece is a block of its own, so that a sanitizer sees the bounds of each.
  * Not thread-safe: one base_memory belongs to one thread at a time.
  */
-#include "base/base.h"
+#include "base/private.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -246,25 +246,28 @@ static bool extend(base_arena *arena, uint8_t *p, size_t old, size_t size) {
     return true;
 }
 
+void *base_grow_plain(base_arena *arena, void *p, size_t old, size_t bytes) {
+    if (p && (bytes <= old || extend(arena, p, old, bytes)))
+        return p;
+    uint8_t *grown = piece_new(arena, bytes);
+    if (!grown)
+        out_of_memory(arena->memory);
+    if (!p)
+        return grown;
+    memcpy(grown, p, old);
+    if (is_own(old))
+        remove_own(arena, (block *)(void *)((uint8_t *)p - sizeof(block)));
+    return grown;
+}
+
 void *base_grow(base_arena *arena, void *p, size_t old_count, size_t count, size_t size) {
     if (!p || count <= old_count)
         return p ? p : base_alloc(arena, count, size);
     if (size && count > SIZE_MAX / size)
         out_of_memory(arena->memory);
     const size_t old = old_count * size, bytes = count * size;
-    if (bytes == old)
-        return p;
-    if (extend(arena, p, old, bytes)) {
-        memset((uint8_t *)p + old, 0, bytes - old);
-        return p;
-    }
-    uint8_t *grown = piece_new(arena, bytes);
-    if (!grown)
-        out_of_memory(arena->memory);
-    memcpy(grown, p, old);
+    uint8_t *grown = base_grow_plain(arena, p, old, bytes);
     memset(grown + old, 0, bytes - old);
-    if (is_own(old))
-        remove_own(arena, (block *)(void *)((uint8_t *)p - sizeof(block)));
     return grown;
 }
 

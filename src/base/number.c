@@ -206,15 +206,20 @@ static bool digits_small(const binary *b, decimal *d) {
         above *= powers[-point];
         below *= powers[-point];
     }
-    point++; /* r >= s: the first digit is before the point */
-    if (even ? r + above >= 10 * s : r + above > 10 * s) {
+    const bool further = even ? r + above >= 10 * s : r + above > 10 * s;
+    if (further && point < 0) { /* each has a factor of 10, and s stays a power of two */
+        r /= 10;
+        above /= 10;
+        below /= 10;
+    } else if (further) {
         s *= 10;
-        point++;
     }
-    d->point = point;
+    d->point = point + 1 + further; /* r >= s: the first digit is before the point */
+    const bool is_shift = point <= 0 && !(further && point == 0);
+    const unsigned shift = (unsigned)(-b->e) + twice;
     for (;;) {
-        const unsigned digit = (unsigned)(r / s);
-        r %= s;
+        const unsigned digit = (unsigned)(is_shift ? r >> shift : r / s);
+        r = is_shift ? r & (s - 1) : r % s;
         const bool low = even ? r <= below : r < below;
         const bool high = even ? r + above >= s : r + above > s;
         if (low || high) {
@@ -230,33 +235,40 @@ static bool digits_small(const binary *b, decimal *d) {
 
 /* Always with a point or an exponent, so that C, JSON and our own languages read a float. */
 static void put_decimal(base_text *t, bool negative, const decimal *d) {
-    if (negative)
-        base_puts(t, "-");
+    char text[40];
+    size_t at = 0;
     const int n = (int)d->n;
+    if (negative)
+        text[at++] = '-';
     if (d->point > 16 || d->point < -3) {
-        base_putn(t, d->digits, 1);
-        if (n > 1) {
-            base_puts(t, ".");
-            base_putn(t, d->digits + 1, d->n - 1);
+        for (int k = 0; k < n; k++) {
+            text[at++] = d->digits[k];
+            if (k == 0 && n > 1)
+                text[at++] = '.';
         }
+        base_putn(t, text, at);
         base_put(t, "e%d", d->point - 1);
-    } else if (d->point <= 0) {
-        base_puts(t, "0.");
-        base_putn(t, "000", (size_t)-d->point);
-        base_putn(t, d->digits, d->n);
-    } else if (d->point < n) {
-        base_putn(t, d->digits, (size_t)d->point);
-        base_puts(t, ".");
-        base_putn(t, d->digits + d->point, (size_t)(n - d->point));
-    } else {
-        base_putn(t, d->digits, d->n);
-        base_putn(t, "0000000000000000", (size_t)(d->point - n));
-        base_puts(t, ".0");
+        return;
     }
+    if (d->point <= 0) {
+        text[at++] = '0';
+        text[at++] = '.';
+    }
+    for (int k = d->point < 0 ? d->point : 0; k < n || k < d->point; k++) {
+        if (k > 0 && k == d->point)
+            text[at++] = '.';
+        text[at++] = k < 0 || k >= n ? '0' : d->digits[k];
+    }
+    if (d->point >= n) {
+        text[at++] = '.';
+        text[at++] = '0';
+    }
+    base_putn(t, text, at);
 }
 
-/* Writes v, whose significand has `stored` bits below the leading one and whose bits are magnitude and sign. */
-static void put_bits(base_text *t, uint64_t magnitude, bool negative, unsigned stored, int bias) {
+/* Writes v, whose significand has `stored` bits below the leading one and whose bits are magnitude and sign. d, without
+ * digits: those that were written, unless it is 0 or no number. */
+static void put_bits(base_text *t, uint64_t magnitude, bool negative, unsigned stored, int bias, decimal *d) {
     const uint64_t fraction = magnitude & (((uint64_t)1 << stored) - 1);
     const int exponent = (int)(magnitude >> stored);
     if (exponent == 2 * bias + 1) {
@@ -270,29 +282,16 @@ static void put_bits(base_text *t, uint64_t magnitude, bool negative, unsigned s
             b.e = exponent - bias - (int)stored;
             b.lowest_of_binade = !fraction && exponent > 1;
         }
-        decimal d = {.n = 0};
-        if (!digits_small(&b, &d))
-            digits_big(&b, &d);
-        put_decimal(t, negative, &d);
+        if (!digits_small(&b, d))
+            digits_big(&b, d);
+        put_decimal(t, negative, d);
     }
 }
 
 void base_put_float(base_text *t, double v) {
     const uint64_t bits = base_bits_of(v);
-    put_bits(t, bits & INT64_MAX, bits >> 63, 52, 1023);
-}
-
-void base_put_float32(base_text *t, float v) {
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    const size_t start = t->n;
-    put_bits(t, bits & INT32_MAX, bits >> 31, 23, 127);
-    /* A text within a rounding error of two floats' midpoint could come back wrong through double: be exact then. */
-    double back;
-    if (v == v && (!base_parse_float(t->at + start, NULL, &back) || (float)back != v)) {
-        t->n = start;
-        base_put_float(t, (double)v);
-    }
+    decimal d = {.n = 0};
+    put_bits(t, bits & INT64_MAX, bits >> 63, 52, 1023, &d);
 }
 
 /* ---- reading ---- */
@@ -517,4 +516,26 @@ bool base_parse_float(const char *s, const char **end, double *v) {
         *end = p;
     *v = negative ? base_double_of(base_bits_of(magnitude) | (uint64_t)1 << 63) : magnitude;
     return true;
+}
+
+/* ---- writing a float, which is read as it is written ---- */
+
+void base_put_float32(base_text *t, float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    const size_t start = t->n;
+    decimal d = {.n = 0};
+    put_bits(t, bits & INT32_MAX, bits >> 31, 23, 127, &d);
+    if (!d.n)
+        return;
+    /* A text within a rounding error of two floats' midpoint could come back wrong through double: be exact then. */
+    number read; /* not its 800 digits */
+    read.n = d.n;
+    read.exponent = d.point - (int)d.n;
+    for (unsigned k = 0; k < d.n; k++)
+        read.digits[k] = (uint8_t)(d.digits[k] - '0');
+    if ((float)number_value(&read) != (v < 0 ? -v : v)) {
+        t->n = start;
+        base_put_float(t, (double)v);
+    }
 }

@@ -13,6 +13,9 @@ unsigned base_utf8(const uint8_t *s, size_t n, uint32_t *code);
 /* Whether a terminal may act on the character instead of showing it: controls, and marks that turn text around. */
 bool base_is_control(uint32_t code);
 
+/* As base_grow, of bytes, and the new part may hold anything. */
+void *base_grow_plain(base_arena *arena, void *p, size_t old, size_t bytes);
+
 /* The bits of a double, and back. */
 static inline uint64_t base_bits_of(double v) {
     uint64_t bits;

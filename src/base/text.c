@@ -23,12 +23,15 @@ char *base_strdup(base_arena *arena, const char *s) {
 }
 
 char *base_vprintf(base_arena *arena, const char *format, va_list list) {
+    char most[256]; /* nearly every one */
     va_list again;
     va_copy(again, list);
-    const int n = vsnprintf(NULL, 0, format, again);
+    const int n = vsnprintf(most, sizeof most, format, again);
     va_end(again);
     if (n < 0)
         return base_alloc(arena, SIZE_MAX, 1); /* over INT_MAX bytes: out of memory, does not return */
+    if ((size_t)n < sizeof most)
+        return base_strndup(arena, most, (size_t)n);
     char *text = base_alloc(arena, (size_t)n + 1, 1);
     (void)vsnprintf(text, (size_t)n + 1, format, list);
     return text;
@@ -51,7 +54,7 @@ static void reserve(base_text *t, size_t n) {
     size_t cap = t->cap ? t->cap : 64;
     while (cap - t->n <= n)
         cap = cap > SIZE_MAX / 2 ? SIZE_MAX : 2 * cap;
-    t->at = base_grow(t->arena, t->at, t->cap, cap, 1);
+    t->at = base_grow_plain(t->arena, t->at, t->cap, cap);
     t->cap = cap;
 }
 
@@ -86,6 +89,16 @@ void base_put(base_text *t, const char *format, ...) {
         va_end(list);
         t->n += (size_t)n;
     }
+}
+
+void base_put_unsigned(base_text *t, uint64_t v) {
+    char digits[20];
+    size_t n = 0;
+    do {
+        digits[sizeof digits - ++n] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v != 0);
+    base_putn(t, digits + sizeof digits - n, n);
 }
 
 /* ---- UTF-8 ---- */

@@ -223,11 +223,9 @@ char *ir_shape_print(base_arena *arena, const ir_shape *s) {
     }
     base_text out = {.arena = arena};
     for (uint32_t i = 0; i < s->rank; i++) {
-        if (s->symbol[i]) {
-            base_put(&out, "%s<=%lld", i ? "x" : "", (long long)s->dim[i]);
-        } else {
-            base_put(&out, "%s%lld", i ? "x" : "", (long long)s->dim[i]);
-        }
+        base_puts(&out, i ? "x" : "");
+        base_puts(&out, s->symbol[i] ? "<=" : s->dim[i] < 0 ? "-" : "");
+        base_put_unsigned(&out, s->dim[i] < 0 ? 0 - (uint64_t)s->dim[i] : (uint64_t)s->dim[i]);
     }
     return out.at;
 }

@@ -398,6 +398,7 @@ static bool constant_at(const lang_inst *in, const lang_tensor *t, const lang_re
 }
 
 static lang_val read_known(lang_inst *in, const lang_expr *e, const lang_tensor *t, uint64_t element) {
+    in->p->by_contents |= t->kind == LANG_INPUT;
     return node(in, e, lang_const(in->p, t->type, base_load(t->type, t->data, element)));
 }
 

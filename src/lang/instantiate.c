@@ -834,9 +834,11 @@ base_status lang_instantiate(base_arena *arena, const lang_library *lib, const l
     base_diags *reasons = BASE_NEWS(arena, base_diags, n);
     lang_inst in = {0};
     size_t k = 0;
+    bool by_contents = false; /* which definition it is, too */
     for (const lang_op_decl *op = first; op; op = op->next, k++) {
         base_place at = lang_place(op->source, op->pos);
         reasons[k].arena = arena;
+        by_contents |= in.p && in.p->by_contents;
         in = begin(arena, lib, call, op, &reasons[k]);
         if (op->bad)
             base_error(&reasons[k], &at, "its definition has errors");
@@ -857,6 +859,7 @@ base_status lang_instantiate(base_arena *arena, const lang_library *lib, const l
                   call_shown(&in), in.op->pos.line);
         return BASE_REFUSED;
     }
+    in.p->by_contents |= by_contents;
     *out = in.p;
     return BASE_OK;
 }

@@ -105,6 +105,7 @@ typedef struct lang_program {
     BASE_VEC(uint32_t) outputs;  /* tensor of each output */
     uint32_t rec_count;
     uint64_t node_limit;      /* blow-up is refused: default 1 << 20 */
+    bool by_contents;         /* as instantiated: contents of an input that is constant had a part in it */
     struct lang_table *table; /* the hash-cons table; private */
 } lang_program;
 

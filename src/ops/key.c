@@ -40,7 +40,7 @@ static bool put_attr(base_text *key, const ir_attr *a) {
     }
 }
 
-static bool put_tensor(base_text *key, const ir_graph *g, uint32_t index, bool with_shape) {
+static bool put_tensor(base_text *key, const ir_graph *g, uint32_t index, bool with_shape, bool contents) {
     if (index == IR_NONE) {
         put_number(key, UINT64_MAX);
         return true;
@@ -56,7 +56,9 @@ static bool put_tensor(base_text *key, const ir_graph *g, uint32_t index, bool w
         put_number(key, t->shape.rank);
         base_putn(key, t->shape.dim, t->shape.rank * sizeof *t->shape.dim);
     }
-    if (with_shape && t->data != NULL && ir_tensor_bytes(t, &bytes) && bytes <= MOST_COPIED) {
+    if (!contents) {
+        put_number(key, t->data != NULL);
+    } else if (with_shape && t->data != NULL && ir_tensor_bytes(t, &bytes) && bytes <= MOST_COPIED) {
         put_number(key, 1);
         base_putn(key, t->data, (size_t)bytes);
     } else {
@@ -66,8 +68,9 @@ static bool put_tensor(base_text *key, const ir_graph *g, uint32_t index, bool w
     return t->state == IR_NONE && !ir_shape_open(&t->shape);
 }
 
-bool ops_key(base_text *key, const ir_graph *g, const ir_node *n, bool outputs_known) {
+bool ops_key(base_text *key, const ir_graph *g, const ir_node *n, bool outputs_known, bool contents) {
     bool fine = !ir_is_fused(n);
+    put_number(key, contents);
     base_putn(key, n->op, strlen(n->op) + 1);
     put_number(key, n->attr_count);
     put_number(key, n->input_count);
@@ -76,10 +79,10 @@ bool ops_key(base_text *key, const ir_graph *g, const ir_node *n, bool outputs_k
         fine = put_attr(key, &n->attrs[i]);
     }
     for (size_t i = 0; i < n->input_count && fine; i++) {
-        fine = put_tensor(key, g, n->inputs[i], true);
+        fine = put_tensor(key, g, n->inputs[i], true, contents);
     }
     for (size_t i = 0; i < n->output_count && fine; i++) {
-        fine = put_tensor(key, g, n->outputs[i], outputs_known);
+        fine = put_tensor(key, g, n->outputs[i], outputs_known, contents);
     }
     return fine;
 }

@@ -398,10 +398,13 @@ static void follow_counts(const lang_program *open, const symbol_counts *c, size
 
 base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
                               const ir_node *n, const ops_goal *goal, ir_shape *shapes, base_type *types,
-                              uint32_t *dynamic, base_diags *d) {
+                              uint32_t *dynamic, bool *by_contents, base_diags *d) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     lang_program *p = NULL, *open = NULL;
     base_status status = ops_instantiate_at(scratch, r, m, g, n, NULL, goal, &p, d);
+    if (by_contents != NULL) {
+        *by_contents = p == NULL || p->by_contents;
+    }
     for (size_t i = 0; status == BASE_OK && i < n->output_count && i < p->outputs.n; i++) {
         dynamic[i] = 0;
         const lang_tensor *t = &p->tensors.at[p->outputs.at[i]];

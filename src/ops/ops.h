@@ -50,11 +50,11 @@ base_status ops_link_fused(base_arena *arena, ops_registry *r, const ir_model *m
                            const ir_node *n, const ops_goal *goal, lang_program **out, base_diags *d);
 /* The shapes that the definition gives the node's outputs, whatever the graph says of them: one for each. An extent that
  * data decides is its bound, and has its bit set in dynamic[i], unless it is a symbol that an input has: that is in
- * shapes[i]. types: theirs too (NULL: not wanted); in the graph an
- * output's type may be BASE_NONE, where its definition gives it. */
+ * shapes[i]. types: theirs too (NULL: not wanted); in the graph an output's type may be BASE_NONE, where its definition gives
+ * it. by_contents (NULL: not wanted): contents of constants had a part in it. */
 base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
                               const ir_node *n, const ops_goal *goal, ir_shape *shapes, base_type *types,
-                              uint32_t *dynamic, base_diags *d);
+                              uint32_t *dynamic, bool *by_contents, base_diags *d);
 /* Types and shapes, by the definition, of `count` inputs that stand behind those the node has: states that a file's operator does
  * not list. The definition must say them by what stands before. */
 base_status ops_more_inputs(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
@@ -68,8 +68,9 @@ bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_grap
 base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_node *n, const lang_program *p,
                               base_diags *d);
 /* Appends bytes that are equal for two nodes only if ops_instantiate gives them the same program, but for names and places
- * (outputs_known false: ops_output_shapes the same answer). false: no such bytes, and key is of no use. */
-bool ops_key(base_text *key, const ir_graph *g, const ir_node *n, bool outputs_known);
+ * (outputs_known false: ops_output_shapes the same answer). contents false: only if that holds wherever contents of constants have
+ * no part in it. false: no such bytes, and key is of no use. */
+bool ops_key(base_text *key, const ir_graph *g, const ir_node *n, bool outputs_known, bool contents);
 /* All operators of the model for which no definition exists, or no overload fits: one diagnostic each, all listed. */
 base_status ops_check(base_arena *arena, ops_registry *r, const ir_model *m, const ops_goal *goal, base_diags *d);
 

@@ -47,6 +47,22 @@ static void text_grows(void **state) {
     assert_int_equal(empty.n, 3);
 }
 
+static void numbers_in_decimal(void **state) {
+    fixture *f = *state;
+    base_text t = {.arena = f->arena};
+    const uint64_t values[] = {0, 9, 10, 4294967296u, UINT64_MAX};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        base_put_unsigned(&t, values[i]);
+        base_puts(&t, " ");
+    }
+    assert_string_equal(t.at, "0 9 10 4294967296 18446744073709551615 ");
+    char *long_one = base_printf(f->arena, "%0255d|%0300d", 1, 2); /* beyond what is formatted on the stack */
+    assert_int_equal(strlen(long_one), 556);
+    assert_true(long_one[254] == '1' && long_one[255] == '|' && long_one[555] == '2');
+    assert_int_equal(strlen(base_printf(f->arena, "%0255d", 1)), 255);
+    assert_int_equal(strlen(base_printf(f->arena, "%0256d", 1)), 256);
+}
+
 static void json_strings(void **state) {
     fixture *f = *state;
     static const char *const cases[][2] = {
@@ -126,6 +142,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_ARENA(strings_are_copied),
         WITH_ARENA(text_grows),
+        WITH_ARENA(numbers_in_decimal),
         WITH_ARENA(json_strings),
         WITH_ARENA(printable_names),
         cmocka_unit_test(survives_every_failure),

@@ -81,6 +81,19 @@ assert shapes("--dim", "x.0=2", "--dim", "z.0=1", "--dim", "n.of=x=5") == ["2x5"
 refused("plan", "dims.onnx", "--dim", "batch=2", says='graph/input[0] "x": it is 2xn.of=x, and its open extents must be said: --dim n.of=x=N')
 refused("plan", "dims.onnx", "--dim", "bach=2", status=2, says="bach=2")
 
+# nodes that differ in what constants hold alone: where that decides shapes, and where it does not
+file("alike.onnx", onnx.model(onnx.graph(
+    [node for k in "abcd" for node in (onnx.node("Mul", ["x", f"m{k}"], [f"t{k}"]), onnx.node("Resize", [f"t{k}", "", f"s{k}"], [k], mode="nearest"))],
+    [onnx.value("x", "f32", [1, 1, 2, 2])], [onnx.value(k, "f32") for k in "abcd"],
+    [onnx.tensor(f"s{k}", "f32", [4], [1, 1, n, 1]) for k, n in zip("abcd", (2, 3, 2, 1))] + [onnx.tensor(f"m{k}", "f32", [2], [n, n + 1]) for k, n in zip("abcd", (5, 3, 2, 1))])))
+lines = [line.split() for line in burin("inspect", "alike.onnx").stdout.splitlines()]
+assert [w[3] for w in lines if w[:1] == ["output"]] == ["1x1x4x2", "1x1x6x2", "1x1x4x2", "1x1x2x2"], lines
+file("x.bin", struct.pack("<4f", 1, 2, 3, 4))
+burin("run", "alike.onnx", "--input", "x.bin", "--output-dir", "alike", "--output-format", "raw")
+for k, (m, rows) in enumerate(((5, 2), (3, 3), (2, 2), (1, 1))):
+    want = [v for row in ((1, 2), (3, 4)) for _ in range(rows) for v in (row[0] * m, row[1] * (m + 1))]
+    assert list(struct.unpack(f"<{len(want)}f", pathlib.Path(f"alike/output_{k}.bin").read_bytes())) == want, k
+
 # ---- files of one tensor: .pb, and .npy of types that NumPy has no name for ----
 for kind, descr, stored, numbers in (("bf16", "<V2", struct.pack("<3H", 0x3fc0, 0xc000, 0), [1.5, -2, 0]), ("f16", "<f2", struct.pack("<3e", 1.5, -2, 0), [1.5, -2, 0]),
                                      ("f8e4m3fn", "|V1", bytes([0x3c, 0xc0, 0]), [1.5, -2, 0]), ("i4", "|V1", bytes([7, 8, 15]), [7, -8, -1]),
@@ -140,7 +153,7 @@ burin("compile", "deep/model.onnx", "-o", "deep_c")
 assert subprocess.run([os.environ["BURIN"], "plan", "model.onnx"], cwd="deep", capture_output=True).returncode == 0
 for words, says in ((("../outside.bin",), "../outside.bin: it has .. in it"), (("inner/../../outside.bin",), ".. in it"), (("away.bin",), "a link that leaves|leaves the folder"),
                     (("passwd",), "a link that leaves the folder"), (("/etc/passwd",), "an absolute path"), (("",), "it is empty"), ((), "no location"),
-                    (("loop",), "more than 32 links"), (("none.bin",), "No such file"), (("w.bin", 4), "16 bytes of w.bin: f32 3 has 12"),
+                    (("loop",), "more than 32 links"), (("none.bin",), "external data: none.bin: cannot open: No such file"), (("w.bin", 4), "16 bytes of w.bin: f32 3 has 12"),
                     (("w.bin", 12, 12), "12 bytes from byte 12 on: w.bin has 20"), (("w.bin", 18446744073709551612, 12), "from byte 18446744073709551612 on"),
                     (("w.bin", 0, 18446744073709551615), "w.bin has 20"), (("w.bin", -4, 12), 'offset is "-4"'), (("w.bin", "18446744073709551616", 12), "expected a number")):
     file("deep/model.onnx", with_constant(external(*words)))

@@ -62,6 +62,7 @@ typedef struct given {
     ir_shape *shapes;
     base_type *types;
     uint32_t *dynamic;
+    bool by_contents; /* what its constants hold has a part in it */
 } given;
 
 static bool find_given(onnx_op *op, given *out) {
@@ -72,33 +73,42 @@ static bool find_given(onnx_op *op, given *out) {
     out->shapes = BASE_NEWS(r->arena, ir_shape, n + 1);
     out->types = BASE_NEWS(r->arena, base_type, n + 1);
     if (ops_output_shapes(r->arena, r->ops, r->m, onnx_graph_of(r, op->scope), op->node, NULL, out->shapes, out->types,
-                          out->dynamic, &own) != BASE_OK) {
+                          out->dynamic, &out->by_contents, &own) != BASE_OK) {
         refuse(op, &own);
         return false;
     }
     return true;
 }
 
-/* Large models have few nodes that are unlike each other. */
-static bool find_once(onnx_op *op, given *out) {
+static bool put_key(onnx_op *op, bool contents) {
     onnx_reader *r = op->r;
-    r->inferred = r->inferred ? r->inferred : base_map_new(r->arena);
     r->key.arena = r->arena;
     r->key.n = 0;
-    if (!ops_key(&r->key, onnx_graph_of(r, op->scope), op->node, false)) {
-        return find_given(op, out);
-    }
-    const uint64_t *known = base_map_get(r->inferred, r->key.at, r->key.n);
-    if (known) {
-        *out = *(const given *)(uintptr_t)*known;
-        return true;
+    return ops_key(&r->key, onnx_graph_of(r, op->scope), op->node, false, contents);
+}
+
+/* Large models have few nodes that are unlike each other, but for the contents of constants. */
+static bool find_once(onnx_op *op, given *out) {
+    onnx_reader *r = op->r;
+    bool is_new;
+    r->inferred = r->inferred ? r->inferred : base_map_new(r->arena);
+    for (int contents = 0; contents < 2; contents++) {
+        if (!put_key(op, contents != 0)) {
+            return find_given(op, out);
+        }
+        const uint64_t *at = base_map_get(r->inferred, r->key.at, r->key.n);
+        const given *known = at ? (const given *)(uintptr_t)*at : NULL;
+        if (known && known->by_contents == (contents != 0)) {
+            *out = *known;
+            return true;
+        }
     }
     if (!find_given(op, out)) {
         return false;
     }
-    bool is_new;
     given *kept = BASE_NEW(r->arena, given);
     *kept = *out;
+    (void)put_key(op, out->by_contents);
     *base_map_put(r->inferred, r->key.at, r->key.n, &is_new) = (uint64_t)(uintptr_t)kept;
     return true;
 }

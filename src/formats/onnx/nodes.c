@@ -213,13 +213,41 @@ static void keep(onnx_op *op) {
     node->byte = op->byte;
 }
 
+/* What the dictionary has for a type of operator. */
+typedef struct meaning {
+    const onnx_special *special;
+    const onnx_word *word;
+    bool newer;
+} meaning;
+
+/* The dictionary is long, and large models have few types. */
+static const meaning *look_up(onnx_op *op) {
+    onnx_reader *r = op->r;
+    bool is_new;
+    r->key.arena = r->arena;
+    r->key.n = 0;
+    base_putn(&r->key, &op->opset, sizeof op->opset);
+    base_putn(&r->key, op->domain, strlen(op->domain) + 1);
+    base_puts(&r->key, op->type);
+    r->meanings = r->meanings ? r->meanings : base_map_new(r->arena);
+    uint64_t *at = base_map_put(r->meanings, r->key.at, r->key.n, &is_new);
+    if (is_new) {
+        meaning *m = BASE_NEW(r->arena, meaning);
+        m->special = onnx_special_of(op->domain, op->type, op->opset);
+        m->word = m->special ? NULL : onnx_word_of(op->domain, op->type, op->opset, &m->newer);
+        *at = (uint64_t)(uintptr_t)m;
+    }
+    return (const meaning *)(uintptr_t)*at;
+}
+
 static void read_operator(onnx_op *op) {
     onnx_reader *r = op->r;
     const size_t notes = formats_notes_count(r->notes);
-    bool newer = false;
     onnx_function *function = onnx_function_of(r, op->domain, op->type, op->overload);
-    const onnx_special *special = function ? NULL : onnx_special_of(op->domain, op->type, op->opset);
-    op->word = special || function ? NULL : onnx_word_of(op->domain, op->type, op->opset, &newer);
+    const meaning none = {0}, *means = function ? &none : look_up(op);
+    const onnx_special *special = means->special;
+    const bool newer = means->newer;
+    op->word = means->word;
     const bool settled = find_inputs(op);
     if (onnx_op_failed(op)) {
         return;

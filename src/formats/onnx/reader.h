@@ -101,6 +101,7 @@ typedef struct onnx_reader {
     base_map *files;                       /* of external data: location -> address of a base_file; NULL: none yet */
     uint64_t dense;                        /* bytes of the sparse constants, made dense */
     base_map *inferred;                    /* of nodes, by ops_key: address of what they give */
+    base_map *meanings;                    /* by operator set, domain and type: what the dictionary has (nodes.c) */
     base_text key;                         /* room for one */
     base_map *orders;                      /* of lists of nodes, by the first one's byte; NULL: none yet */
     size_t depth;                          /* of graphs and functions that are being read */

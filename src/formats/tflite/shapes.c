@@ -133,8 +133,8 @@ void tflite_infer(tflite_op *op) {
         }
         return;
     }
-    base_status status =
-        ops_output_shapes(r->arena, r->ops, r->m, r->g, node, NULL, shapes, NULL, dynamic, recorded ? &ignored : r->d);
+    base_status status = ops_output_shapes(r->arena, r->ops, r->m, r->g, node, NULL, shapes, NULL, dynamic, NULL,
+                                           recorded ? &ignored : r->d);
     if (status != BASE_OK && recorded) {
         return; /* whatever takes the operator will say why not */
     }

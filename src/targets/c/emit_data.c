@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "targets/c/emit.h"
@@ -66,6 +67,18 @@ static size_t put_integer(char *out, bool negative, uint64_t magnitude) {
     return length;
 }
 
+/* Without the brackets that a negative constant of an expression needs. */
+static void put_real(base_text *out, base_type type, double v) {
+    if (!isfinite(v)) {
+        base_puts(out, c_constant(out->arena, type, (base_value){.f = v}));
+    } else if (type == BASE_F64) {
+        base_put_float(out, v);
+    } else {
+        base_put_float32(out, (float)v);
+        base_putn(out, "f", 1);
+    }
+}
+
 void c_data_put_values(base_text *out, base_type type, const void *bytes, uint64_t count) {
     base_type raw = raw_type(type);
     uint64_t n = array_length(type, count);
@@ -74,8 +87,9 @@ void c_data_put_values(base_text *out, base_type type, const void *bytes, uint64
         base_value v = count == 0 ? (base_value){.u = 0} : base_load(raw, bytes, k);
         char text[32];
         size_t length = 0;
-        if (raw == BASE_F32 || raw == BASE_F64 || raw == BASE_I64 || raw == BASE_U64 ||
-            (raw == BASE_I32 && v.i == INT32_MIN)) {
+        if (raw == BASE_F32 || raw == BASE_F64) {
+            put_real(out, raw, v.f);
+        } else if (raw == BASE_I64 || raw == BASE_U64 || (raw == BASE_I32 && v.i == INT32_MIN)) {
             base_puts(out, c_constant(out->arena, raw, v));
         } else {
             bool negative = base_type_is_signed(raw) && v.i < 0;

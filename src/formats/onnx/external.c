@@ -66,7 +66,10 @@ static const base_file *file_at(onnx_reader *r, const wire_path *path, uint64_t 
         base_diags own = {.arena = r->arena};
         *at = (uint64_t)(uintptr_t)file;
         if (base_file_read_inside(r->arena, r->options.folder, location, file, &own) != BASE_OK) {
-            wire_pb_error(&r->pb, path, byte, "external data: %s", own.list.at[0].message);
+            const base_diag *why = &own.list.at[0]; /* of the system: without the file's name */
+            wire_pb_error(&r->pb, path, byte, "external data: %s%s%s",
+                          why->file ? base_printable(r->arena, location, strlen(location), 200) : "",
+                          why->file ? ": " : "", why->message);
             return NULL;
         }
     }

@@ -190,9 +190,8 @@ static base_status check_files(burin_context *c, const burin_model *m, const api
     }
     base_arena *scratch = base_arena_new(&c->memory);
     check_result r;
-    const base_bytes bytes = {files->list.at[0].bytes, files->list.at[0].size};
-    base_status status =
-        check_written(scratch, c->ops, m->ir, written, &o->compile, bytes, given->check_cases, &r, &c->diags);
+    base_status status = check_written(scratch, c->ops, m->ir, written, &o->compile, files->list.at, files->list.n,
+                                       given->check_cases, &r, &c->diags);
     if (status == BASE_OK) {
         *result = (check_result){
             .checked = r.checked, .why = base_strdup(c->arena, r.why), .json = base_strdup(c->arena, r.json)};
@@ -249,7 +248,11 @@ static base_status compile(burin_context *c, void *arguments) {
     }
     status =
         o.compile.target->needs_plan ? make_plan(c, m, &o, &changed, &plan) : compile_without_plan(c, &o, m, &changed);
-    target_options t = {.layout = given.layout, .weights_blob = strcmp(given.weights, "blob") == 0};
+    target_options t = {.layout = given.layout,
+                        .weights_blob = strcmp(given.weights, "blob") == 0,
+                        .opset = given.opset,
+                        .external_data = given.external_data,
+                        .data_name = given.data_name};
     if (status == BASE_OK) {
         status = check(c, m, &o, &given, plan, &result);
     }
@@ -293,11 +296,18 @@ static base_status write_output(burin_context *c, void *arguments) {
     if (o->single && o->file_count == 1) {
         return base_file_write(c->arena, call->path, o->files[0].bytes, o->files[0].size, call->force, &c->diags);
     }
+    const char *folder = call->path;
     base_output_file *files = BASE_NEWS(c->arena, base_output_file, o->file_count + 1);
     for (size_t i = 0; i < o->file_count; i++) {
         files[i] = (base_output_file){o->files[i].name, o->files[i].bytes, o->files[i].size};
     }
-    return base_files_write(c->arena, call->path, files, o->file_count, call->force, &c->diags);
+    if (o->single) {
+        const char *slash = strrchr(call->path, '/');
+        folder = slash ? base_printf(c->arena, "%.*s", (int)(slash == call->path ? 1 : slash - call->path), call->path)
+                       : ".";
+        files[0].name = slash ? slash + 1 : call->path;
+    }
+    return base_files_write(c->arena, folder, files, o->file_count, call->force, &c->diags);
 }
 
 burin_status burin_output_write(burin_context *c, const burin_output *output, const char *path, bool force) {

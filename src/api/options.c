@@ -149,6 +149,18 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
     if (status == BASE_OK) {
         status = find_target(c, o.target != NULL ? o.target : out->compile.device->target, &out->compile.target);
     }
+    if (status == BASE_OK && ((o.opset && !burin_target_uses(out->compile.target->name, "opset")) ||
+                              (o.external_data && !burin_target_uses(out->compile.target->name, "external-data")))) {
+        base_error(&c->diags, NULL, "%s has no effect with target %s", o.opset ? "opset" : "external_data",
+                   out->compile.target->name);
+        status = BASE_USAGE;
+    }
+    if (status == BASE_OK && o.data_name != NULL &&
+        (strchr(o.data_name, '/') != NULL || !*o.data_name || !strcmp(o.data_name, ".") ||
+         !strcmp(o.data_name, ".."))) {
+        base_error(&c->diags, NULL, "data_name: expected the name of a file, without a folder");
+        status = BASE_USAGE;
+    }
     if (status == BASE_OK && o.opt_level > 2) {
         base_error(&c->diags, NULL, "opt_level: %u is none of 0, 1 or 2", o.opt_level);
         status = BASE_USAGE;

@@ -28,11 +28,11 @@ base_status check_emitted(base_arena *arena, ops_registry *ops, const ir_model *
                           const compile_options *o, const char *compiler, unsigned cases, check_result *result,
                           base_diags *d);
 
-/* Of a target that writes a format: bytes are read again. They must say what `written` does, the model after its passes,
+/* Of a target that writes a format: the first file is read again, which the second may belong to. They must say what `written` does, the model after its passes,
  * and, where evaluating is affordable, compute what the model as read does, bit for bit. WRONG: they do not. */
 base_status check_written(base_arena *arena, ops_registry *ops, const ir_model *as_read, const ir_model *written,
-                          const compile_options *o, base_bytes bytes, unsigned cases, check_result *result,
-                          base_diags *d);
+                          const compile_options *o, const base_output_file *files, size_t file_count,
+                          unsigned cases, check_result *result, base_diags *d);
 
 /* Builds the module once and runs it on the given inputs, `runs` times, keeping its state in between: the host provider.
  * inputs and outputs: those of the first run in graph order, then those of the next. shapes_in: of each input, what the run has of it; shapes: of each output as it was. */

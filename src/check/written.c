@@ -158,12 +158,17 @@ static base_status compare_values(rereader *r, unsigned cases) {
 }
 
 base_status check_written(base_arena *arena, ops_registry *ops, const ir_model *as_read, const ir_model *written,
-                          const compile_options *o, base_bytes bytes, unsigned cases, check_result *result,
-                          base_diags *d) {
+                          const compile_options *o, const base_output_file *files, size_t file_count, unsigned cases,
+                          check_result *result, base_diags *d) {
     rereader r = {.arena = arena, .ops = ops, .o = o, .as_read = as_read, .d = d};
     ir_model *back = NULL;
     r.runs = as_read->states.n ? RUNS_WITH_STATE : 1;
-    const formats_options how = {.ops = ops, .every_signature = true, .max_trips = r.o->max_trips};
+    const base_bytes bytes = {files[0].bytes, files[0].size};
+    formats_options how = {.ops = ops, .every_signature = true, .max_trips = r.o->max_trips};
+    if (file_count > 1) {
+        how.beside = files[1].name;
+        how.beside_bytes = (base_bytes){files[1].bytes, files[1].size};
+    }
     base_status status = formats_find(o->target->format)->read(arena, as_read->file, bytes, &how, &back, d);
     if (status != BASE_OK) {
         base_error(d, NULL, "what was written cannot be read again");

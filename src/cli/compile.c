@@ -57,6 +57,10 @@ static const char *first_existing(cli *c, const burin_output *output, const char
 static int check_existing(cli *c, const burin_model *model, const burin_compile_options *options) {
     const char *path = c->arguments.output, *existing = path;
     struct stat is;
+    const char *data = cli_format(c, "%s.data", path);
+    if (options->external_data && !c->arguments.force && cli_exists(data)) {
+        return cli_refuse(c, "%s exists and was kept; say --force to replace it", cli_printable(c, data));
+    }
     if (c->arguments.force || !cli_exists(path)) {
         return 0;
     }
@@ -90,7 +94,7 @@ static void print_json(const burin_output *output, const char *path) {
     printf(",\"files\":[");
     for (size_t i = 0; i < output->file_count; i++) {
         printf("%s{\"name\":", i != 0 ? "," : "");
-        cli_json_text(output->single ? path : output->files[i].name);
+        cli_json_text(output->single && i == 0 ? path : output->files[i].name);
         printf(",\"bytes\":%zu}", output->files[i].size);
     }
     printf("]}\n");
@@ -103,6 +107,10 @@ static void print_text(cli *c, const burin_output *output, const char *path) {
     printf("check      %s\n", output->check);
     if (output->single) {
         printf("wrote      %s (%zu bytes)\n", cli_printable(c, path), output->files[0].size);
+        for (size_t i = 1; i < output->file_count; i++) {
+            printf("wrote      %s (%zu bytes), beside it\n", cli_printable(c, output->files[i].name),
+                   output->files[i].size);
+        }
         return;
     }
     printf("wrote      %s:", cli_printable(c, path));
@@ -121,6 +129,8 @@ int cli_compile(cli *c) {
     if (result != 0) {
         return result;
     }
+    const char *slash = strrchr(a->output, '/');
+    options.data_name = cli_format(c, "%s.data", slash != NULL ? slash + 1 : a->output);
     cli_progress(c, "reading");
     result = cli_load(c, &model);
     if (result == 0) {

@@ -310,6 +310,8 @@ burin_compile_options cli_compile_options(const cli *c) {
     o.compiler = a->compiler;
     o.dump_after = a->dump_after;
     o.max_trips = (unsigned)a->max_trips;
+    o.opset = (unsigned)a->opset;
+    o.external_data = a->external_data;
     return o;
 }
 

@@ -38,6 +38,16 @@ typedef struct formats_contents {
     size_t part_count;
 } formats_contents;
 
+/* How a file is written. */
+typedef struct formats_writing {
+    unsigned opset; /* of ONNX: the operator set; 0: the lowest that has every word, from 22 on */
+    /* Constants of 1 KiB and more go to a file of their own beside it; as well where the file would pass most. */
+    bool external_data;
+    const char *data_name; /* what that file is called */
+    uint64_t most;         /* bytes of a file; 0: 2^31-1, which is what Protocol Buffers can hold */
+    base_text *data;       /* takes its bytes; stays empty where there is none */
+} formats_writing;
+
 typedef struct formats_options {
     const char *format; /* the format's name; NULL: told by the content */
     const char *folder; /* of the file, for those that it names; NULL: it is read from memory, and can have none */
@@ -60,6 +70,10 @@ typedef struct formats_options {
     /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
      * no operator has ("custom Detect"); what else is not supported is still refused. */
     bool keep_unsupported;
+    formats_writing writing;
+    /* A file that the model names stands here, not in its folder; NULL: none does. */
+    const char *beside;
+    base_bytes beside_bytes;
 } formats_options;
 
 typedef struct formats_interface {

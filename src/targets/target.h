@@ -14,6 +14,9 @@ typedef struct target_options {
     unsigned test_cases;             /* --test N: golden cases and a main */
     const struct target_case *cases; /* test_cases of them: inputs and the outputs that the evaluator computed */
     const char *plan_check;          /* JSON text for the plan's "check" */
+    unsigned opset;                  /* as formats_writing */
+    bool external_data;
+    const char *data_name;
 } target_options;
 
 typedef struct target_case {

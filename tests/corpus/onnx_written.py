@@ -201,11 +201,61 @@ def check(name, text, feeds, folder):
             assert got.dtype == want.dtype and got.shape == want.shape and np.allclose(got, want, 1e-6, 1e-6), (name, k, got, want)
 
 
+def external_data(folder):
+    """Large constants in a file of their own, aligned; small ones stay. Nothing is replaced unasked."""
+    weights, large, bias = f32(16, 16), f32(16, 2048), f32(2048)
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("MatMul", ["x", "w"], ["a"]), onnx.helper.make_node("MatMul", ["a", "l"], ["b"]),
+         onnx.helper.make_node("Add", ["b", "c"], ["d"]), onnx.helper.make_node("Add", ["d", "s"], ["y"])], "g",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [3, 16])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [3, 2048])],
+        [onnx.numpy_helper.from_array(a, n) for n, a in (("w", weights), ("l", large), ("c", bias), ("s", f32(1)))])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    model.doc_string, source, to = "Two products", folder / "source.onnx", folder / "large.onnx"
+    onnx.helper.set_model_props(model, {"author": "nobody"})
+    onnx.save(model, source)
+    run("compile", source, "-o", to, "--external-data", "--opset", "18", "--quiet")
+    onnx.checker.check_model(str(to), full_check=True)
+    written = onnx.load(to, load_external_data=False)
+    assert (written.doc_string, written.opset_import[0].version) == ("Two products", 18), written.opset_import
+    assert {p.key: p.value for p in written.metadata_props} == {"author": "nobody"}
+    places = {t.name: {e.key: e.value for e in t.external_data} for t in written.graph.initializer}
+    assert {n: p.get("location") for n, p in places.items()} == {"w": "large.onnx.data", "l": "large.onnx.data", "c": "large.onnx.data", "s": None}
+    assert int(places["l"]["offset"]) % 4096 == 0 and all(int(p["offset"]) % 64 == 0 for p in places.values() if p)
+    assert (folder / "large.onnx.data").stat().st_size >= 4 * (16 * 16 + 16 * 2048 + 2048) and to.stat().st_size < 2000
+    x = f32(3, 16)
+    want = session(source).run(None, dict(x=x))[0]
+    assert np.array_equal(session(to).run(None, dict(x=x))[0], want)
+    assert np.allclose(evaluated(to, dict(x=x), folder)(0), want, 1e-5, 1e-5)
+    before = (folder / "large.onnx.data").read_bytes()
+    to.unlink()
+    done = subprocess.run([BURIN, "compile", source, "-o", to, "--external-data", "--quiet"], capture_output=True, text=True)
+    assert done.returncode == 1 and "large.onnx.data exists" in done.stderr and not to.exists(), done.stderr
+    assert (folder / "large.onnx.data").read_bytes() == before
+    done = subprocess.run([BURIN, "compile", source, "-o", folder / "x.tflite", "--external-data"], capture_output=True, text=True)
+    assert done.returncode == 2 and "--external-data has no effect with target tflite" in done.stderr, done.stderr
+
+
+def versions(folder):
+    """A version that lacks an operator is refused with the first that has it."""
+    source = folder / "gelu.ir"
+    source.write_text('burin 1\nmodel "ir" "gelu.ir"\ngraph "g" 0 {\n  tensor %0 f32[4] "x"\n  tensor %1 f32[4] "y"\n  inputs (%0)\n  outputs (%1)\n'
+                      '  node gelu (%0) -> (%1) {approximate: int 0}\n}\n')
+    done = subprocess.run([BURIN, "compile", source, "-o", folder / "gelu.onnx", "--opset", "19"], capture_output=True, text=True)
+    assert done.returncode == 1 and "version 19 of ONNX's operators cannot say gelu" in done.stderr and "version 20 is the first that can" in done.stderr, done.stderr
+    run("compile", source, "-o", folder / "gelu.onnx", "--opset", "20", "--quiet")
+    assert onnx.load(folder / "gelu.onnx").opset_import[0].version == 20
+    done = subprocess.run([BURIN, "compile", source, "-o", folder / "g.onnx", "--opset", "12"], capture_output=True, text=True)
+    assert done.returncode == 2, done.stderr
+
+
 def main():
     only = sys.argv[2:] if sys.argv[1:2] == ["--only"] else list(CASES)
     with tempfile.TemporaryDirectory() as folder:
         for name in only:
             check(name, *CASES[name], pathlib.Path(folder))
+        external_data(pathlib.Path(folder))
+        versions(pathlib.Path(folder))
     print(f"{len(only)} models")
     return 0 if only else 1
 

@@ -107,6 +107,48 @@ static void text_is_verified(void **state) {
     assert_non_null(strstr(t.d.list.at[0].message, "it writes tensor 0 \"x\", which is an input of the graph"));
 }
 
+/* A file that may hold no more than that has its larger constants beside it, without being asked; where there is no place for
+ * them it is refused. */
+static void too_large_for_one_file(void **state) {
+    (void)state;
+    const ir_shape shape = ir_shape_of(1, (const int64_t[]){512});
+    ir_model *m = ir_model_new(t.arena, "ir", "a.ir"), *back;
+    ir_graph *g = ir_graph_add(m, "g");
+    const uint32_t x = ir_tensor_add(m, g, "x", BASE_F32, &shape), c = ir_tensor_add(m, g, "c", BASE_F32, &shape),
+                   y = ir_tensor_add(m, g, "y", BASE_F32, &shape);
+    float values[512];
+    for (size_t i = 0; i < 512; i++) {
+        values[i] = (float)i / 7;
+    }
+    g->tensors.at[c].data = values;
+    *BASE_PUSH(t.arena, &g->inputs) = x;
+    *BASE_PUSH(t.arena, &g->outputs) = y;
+    ir_node_add(m, g, "add", (const uint32_t[]){x, c}, 2, &y, 1, IR_NONE);
+
+    base_text out = {.arena = t.arena}, data = {.arena = t.arena};
+    formats_options options = {.writing = {.data_name = "a.data", .data = &data}};
+    assert_int_equal(formats_find("onnx")->write(t.arena, m, &options, &out, &t.d), BASE_OK);
+    assert_int_equal(data.n, 0);
+    assert_true(out.n > 2048);
+
+    options.writing.most = 1000;
+    out.n = 0;
+    assert_int_equal(formats_find("onnx")->write(t.arena, m, &options, &out, &t.d), BASE_OK);
+    assert_true(out.n < 1000);
+    assert_int_equal(data.n, sizeof values);
+    assert_memory_equal(data.at, values, sizeof values);
+
+    const formats_options reading = {.beside = "a.data", .beside_bytes = {(const uint8_t *)data.at, data.n}};
+    assert_int_equal(
+        formats_read(t.arena, "a.onnx", (base_bytes){(const uint8_t *)out.at, out.n}, &reading, &back, &t.d), BASE_OK);
+    const ir_graph *b = &back->graphs.at[0];
+    assert_memory_equal(b->tensors.at[b->nodes.at[0].inputs[1]].data, values, sizeof values);
+
+    options.writing.data = NULL;
+    assert_int_equal(formats_find("onnx")->write(t.arena, m, &options, &out, &t.d), BASE_REFUSED);
+    assert_non_null(strstr(t.d.list.at[0].message, "it may have 1000"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_list, set_up, tear_down),
@@ -114,6 +156,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(no_format, set_up, tear_down),
         cmocka_unit_test_setup_teardown(text_both_ways, set_up, tear_down),
         cmocka_unit_test_setup_teardown(text_is_verified, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(too_large_for_one_file, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,13 +6,34 @@
 
 #include "formats/onnx/reader.h"
 
-wire_pb_out onnx_tensor_message(base_arena *arena, const ir_tensor *t) {
+static wire_pb_out without_contents(base_arena *arena, const ir_tensor *t) {
     wire_pb_out out = {.arena = arena};
-    uint64_t bytes = 0;
-    (void)ir_tensor_bytes(t, &bytes);
     wire_pb_put_ints(&out, ONNX_TENSOR_DIMS, t->shape.dim, t->shape.rank);
     wire_pb_put_int(&out, ONNX_TENSOR_DATA_TYPE, onnx_type_code(t->type));
     wire_pb_put_text(&out, ONNX_TENSOR_NAME, t->name);
+    return out;
+}
+
+static void put_entry(wire_pb_out *out, const char *key, const char *value) {
+    wire_pb_out entry = {.arena = out->arena};
+    wire_pb_put_text(&entry, ONNX_ENTRY_KEY, key);
+    wire_pb_put_text(&entry, ONNX_ENTRY_VALUE, value);
+    wire_pb_put_message(out, ONNX_TENSOR_EXTERNAL_DATA, &entry);
+}
+
+wire_pb_out onnx_tensor_beside(base_arena *arena, const ir_tensor *t, const char *name, uint64_t offset, uint64_t n) {
+    wire_pb_out out = without_contents(arena, t);
+    put_entry(&out, "location", name);
+    put_entry(&out, "offset", base_printf(arena, "%llu", (unsigned long long)offset));
+    put_entry(&out, "length", base_printf(arena, "%llu", (unsigned long long)n));
+    wire_pb_put_int(&out, ONNX_TENSOR_DATA_LOCATION, 1);
+    return out;
+}
+
+wire_pb_out onnx_tensor_message(base_arena *arena, const ir_tensor *t) {
+    wire_pb_out out = without_contents(arena, t);
+    uint64_t bytes = 0;
+    (void)ir_tensor_bytes(t, &bytes);
     wire_pb_put_bytes(&out, ONNX_TENSOR_RAW_DATA, t->data, (size_t)bytes);
     return out;
 }

@@ -7,6 +7,8 @@
 
 /* A TensorProto; t->data is borrowed until it is written. */
 wire_pb_out onnx_tensor_message(base_arena *arena, const ir_tensor *t);
+/* The same, whose contents stand in a file of that name, so many bytes from that one on. */
+wire_pb_out onnx_tensor_beside(base_arena *arena, const ir_tensor *t, const char *name, uint64_t offset, uint64_t n);
 /* formats_onnx.read_tensor and write_tensor */
 base_status onnx_read_array(base_arena *arena, const char *file, base_bytes bytes, ir_tensor *out, base_diags *d);
 void onnx_write_array(base_arena *arena, const ir_tensor *t, base_text *out);

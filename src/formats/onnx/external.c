@@ -76,25 +76,9 @@ static const base_file *file_at(onnx_reader *r, const wire_path *path, uint64_t 
     return (const base_file *)(uintptr_t)*at;
 }
 
-bool onnx_take_external(onnx_reader *r, const wire_path *path, uint64_t byte, const onnx_external *e, ir_tensor *t) {
-    uint64_t bytes;
-    if (!ir_tensor_bytes(t, &bytes)) {
-        wire_pb_error(&r->pb, path, byte, "%s are too many elements", ir_shape_print(r->arena, &t->shape));
-        return false;
-    }
-    if (!e->location) {
-        wire_pb_error(&r->pb, path, byte, "external data: there is no location");
-        return false;
-    }
-    if (!r->options.folder) {
-        formats_note(r->notes, path, byte, "external data of a model that is read from memory",
-                     "load it from its file, or save it as one file");
-        return false;
-    }
-    const base_file *file = file_at(r, path, byte, e->location);
-    if (!file) {
-        return false;
-    }
+/* The tensor's contents in that file. */
+static bool take(onnx_reader *r, const wire_path *path, uint64_t byte, const onnx_external *e, const base_bytes *file,
+                 uint64_t bytes, ir_tensor *t) {
     const char *name = base_printable(r->arena, e->location, strlen(e->location), 100);
     if (e->offset > file->size || (e->has_length && e->length > file->size - e->offset)) {
         wire_pb_error(&r->pb, path, byte, "external data: %llu bytes from byte %llu on: %s has %zu",
@@ -110,4 +94,29 @@ bool onnx_take_external(onnx_reader *r, const wire_path *path, uint64_t byte, co
     }
     t->data = bytes ? (const void *)(file->at + e->offset) : "";
     return true;
+}
+
+bool onnx_take_external(onnx_reader *r, const wire_path *path, uint64_t byte, const onnx_external *e, ir_tensor *t) {
+    uint64_t bytes;
+    if (!ir_tensor_bytes(t, &bytes)) {
+        wire_pb_error(&r->pb, path, byte, "%s are too many elements", ir_shape_print(r->arena, &t->shape));
+        return false;
+    }
+    if (!e->location) {
+        wire_pb_error(&r->pb, path, byte, "external data: there is no location");
+        return false;
+    }
+    if (r->options.beside && !strcmp(r->options.beside, e->location)) {
+        return take(r, path, byte, e, &r->options.beside_bytes, bytes, t);
+    }
+    if (!r->options.folder) {
+        formats_note(r->notes, path, byte, "external data of a model that is read from memory",
+                     "load it from its file, or save it as one file");
+        return false;
+    }
+    const base_file *file = file_at(r, path, byte, e->location);
+    if (!file) {
+        return false;
+    }
+    return take(r, path, byte, e, &(base_bytes){file->at, file->size}, bytes, t);
 }

@@ -23,8 +23,15 @@ const char *onnx_unique_name(onnx_writer *w, const char *name, const char *other
     return given;
 }
 
+void onnx_note_type(onnx_writer *w, const char *name, base_type type) {
+    bool is_new;
+    *base_map_put(w->names, name, strlen(name), &is_new) = (uint64_t)type + 1;
+}
+
 static void name_tensor(onnx_frame *f, size_t t) {
-    f->name_of[t] = onnx_unique_name(f->w, f->g->tensors.at[t].name, base_printf(f->w->arena, "t%zu", t));
+    const ir_tensor *x = &f->g->tensors.at[t];
+    f->name_of[t] = onnx_unique_name(f->w, x->name, base_printf(f->w->arena, "t%zu", t));
+    onnx_note_type(f->w, f->name_of[t], x->type);
 }
 
 /* Inputs and outputs first: they are what others know. */
@@ -168,11 +175,36 @@ static void note_domain(onnx_writer *w, const char *domain) {
     }
 }
 
+static base_type type_of(const onnx_writer *w, const char *name) {
+    const uint64_t *type = *name ? base_map_get(w->names, name, strlen(name)) : NULL;
+    return type && *type ? (base_type)(*type - 1) : BASE_NONE;
+}
+
+/* Nodes that no row says: an error where the version has them not. */
+static void check_types(onnx_frame *f, const char *op, const char *const *inputs, size_t input_count,
+                        const char *const *outputs, size_t output_count) {
+    base_type *types = BASE_NEWS(f->w->arena, base_type, input_count + output_count + 1);
+    for (size_t i = 0; i < input_count; i++) {
+        types[i] = type_of(f->w, inputs[i]);
+    }
+    for (size_t i = 0; i < output_count; i++) {
+        types[input_count + i] = type_of(f->w, outputs[i]);
+    }
+    const char *why =
+        onnx_types_why(f->w->arena, op, f->w->opset, types, input_count, types + input_count, output_count);
+    if (why) {
+        onnx_frame_cannot(f, f->node, why);
+    }
+}
+
 void onnx_put_node(onnx_frame *f, const char *domain, const char *op, const char *const *inputs, size_t input_count,
                    const char *const *outputs, size_t output_count, const onnx_put_attr *attrs, size_t attr_count) {
     wire_pb_out node = message(f->w);
     while (input_count && !*inputs[input_count - 1]) {
         input_count--;
+    }
+    if (!*domain) {
+        check_types(f, op, inputs, input_count, outputs, output_count);
     }
     for (size_t i = 0; i < input_count; i++) {
         wire_pb_put_text(&node, ONNX_NODE_INPUT, inputs[i]);
@@ -196,9 +228,30 @@ void onnx_put_copy(onnx_frame *f, const char *from, const char *to) {
     onnx_put_node(f, "", "Identity", &from, 1, &to, 1, NULL, 0);
 }
 
+/* Where in the file beside the model these bytes stand: large ones on a page of memory. */
+static uint64_t put_beside(onnx_writer *w, const void *data, uint64_t n) {
+    enum { LARGE = 65536, PAGE = 4096, LINE = 64 };
+    static const uint8_t zeros[PAGE];
+    const uint64_t step = n >= LARGE ? PAGE : LINE, over = w->data_size % step, gap = over ? step - over : 0;
+    if (gap) {
+        *BASE_PUSH(w->arena, &w->data) = (wire_piece){zeros, (size_t)gap};
+    }
+    *BASE_PUSH(w->arena, &w->data) = (wire_piece){data, (size_t)n};
+    w->data_size += gap + n;
+    return w->data_size - n;
+}
+
 static void put_constant_as(onnx_frame *f, const char *name, base_type type, const ir_shape *shape, const void *data) {
+    enum { LEAST_BESIDE = 1024 };
+    onnx_writer *w = f->w;
     const ir_tensor t = {.name = name, .type = type, .shape = *shape, .data = data};
-    *BASE_PUSH(f->w->arena, &f->sheet->constants) = onnx_tensor_message(f->w->arena, &t);
+    uint64_t bytes = 0;
+    (void)ir_tensor_bytes(&t, &bytes);
+    onnx_note_type(w, name, type);
+    *BASE_PUSH(w->arena, &f->sheet->constants) =
+        w->data_name && bytes >= LEAST_BESIDE
+            ? onnx_tensor_beside(w->arena, &t, w->data_name, put_beside(w, data, bytes), bytes)
+            : onnx_tensor_message(w->arena, &t);
 }
 
 const char *onnx_put_constant(onnx_frame *f, const char *wanted, base_type type, const ir_shape *shape,
@@ -251,6 +304,57 @@ static bool holds(const onnx_word *row, int opset) {
     return !*row->domain ? row->since <= opset && is_newest(row, opset) : is_newest(row, INT32_MAX);
 }
 
+/* One of ONNX's inputs: a constant that a step has put, a tensor of the node, or absent. */
+typedef struct said_input {
+    const onnx_made *made; /* NULL: none */
+    uint32_t tensor;       /* IR_NONE: absent */
+} said_input;
+
+/* ONNX's inputs: the node's, with the constants that steps have put at their places. */
+static said_input *arrange(const onnx_out *out, size_t *count) {
+    const ir_node *node = out->node;
+    const size_t of_node = node->input_count - out->said;
+    said_input *list = BASE_NEWS(out->arena, said_input, 2 * (of_node + out->made.n) + 64);
+    size_t next = 0, made = 0, n = 0;
+    for (size_t at = 0; next < of_node || made < out->made.n; at++) {
+        size_t k = 0;
+        while (k < out->made.n && out->made.at[k].at != at) {
+            k++;
+        }
+        list[n].tensor = IR_NONE;
+        if (k < out->made.n) {
+            list[n].made = &out->made.at[k];
+            next += list[n].made->replaces;
+            made++;
+        } else if (!(at < 64 && (out->absent >> at & 1)) && next < of_node) {
+            list[n].tensor = node->inputs[next++];
+        }
+        n++;
+    }
+    *count = n;
+    return list;
+}
+
+/* Has the version the operator, for those types? */
+static bool fits(const onnx_frame *f, onnx_out *out) {
+    const ir_node *n = out->node;
+    size_t count;
+    const said_input *inputs = arrange(out, &count);
+    base_type *types = BASE_NEWS(out->arena, base_type, count + n->output_count + 1);
+    for (size_t i = 0; i < count; i++) {
+        types[i] = inputs[i].made                ? inputs[i].made->type
+                   : inputs[i].tensor != IR_NONE ? f->g->tensors.at[inputs[i].tensor].type
+                                                 : BASE_NONE;
+    }
+    for (size_t i = 0; i < n->output_count; i++) {
+        types[count + i] = f->g->tensors.at[n->outputs[i]].type;
+    }
+    out->why = *out->word->domain ? NULL
+                                  : onnx_types_why(out->arena, out->word->op, f->w->opset, types, count, types + count,
+                                                   n->output_count);
+    return !out->why;
+}
+
 /* The first row that can say the node; *why: else the reason of the last one that has its word. */
 static bool say_node(onnx_frame *f, const ir_node *n, onnx_out *out, const char **why) {
     *why = NULL;
@@ -260,7 +364,8 @@ static bool say_node(onnx_frame *f, const ir_node *n, onnx_out *out, const char 
             continue;
         }
         *out = (onnx_out){.arena = f->w->arena, .ops = f->w->ops, .m = f->w->m, .g = f->g, .node = n, .word = row};
-        if (onnx_say(out)) {
+        out->opset = f->w->opset;
+        if (onnx_say(out) && fits(f, out)) {
             return true;
         }
         *why = *why ? *why : out->why;
@@ -269,28 +374,16 @@ static bool say_node(onnx_frame *f, const ir_node *n, onnx_out *out, const char 
     return false;
 }
 
-/* ONNX's inputs: the node's, with the constants that steps have put at their places. */
 static void put_said(onnx_frame *f, const ir_node *node, const onnx_out *out) {
-    const size_t of_node = node->input_count - out->said, count = of_node + out->made.n;
-    size_t next = 0, made = 0, n = 0;
-    const char **names = BASE_NEWS(f->w->arena, const char *, 2 * count + 64),
+    size_t n;
+    const said_input *inputs = arrange(out, &n);
+    const char **names = BASE_NEWS(f->w->arena, const char *, n + 1),
                **outputs = BASE_NEWS(f->w->arena, const char *, node->output_count + 1);
-    for (size_t at = 0; next < of_node || made < out->made.n; at++) {
-        size_t k = 0;
-        while (k < out->made.n && out->made.at[k].at != at) {
-            k++;
-        }
-        if (k < out->made.n) {
-            const onnx_made *m = &out->made.at[k];
-            names[n++] = onnx_put_constant(f, m->name, m->type, &m->shape, m->data);
-            next += m->replaces;
-            made++;
-        } else if ((at < 64 && (out->absent >> at & 1)) || next == of_node) {
-            names[n++] = "";
-        } else {
-            const uint32_t t = node->inputs[next++];
-            names[n++] = t == IR_NONE ? "" : f->name_of[t];
-        }
+    for (size_t i = 0; i < n; i++) {
+        const onnx_made *m = inputs[i].made;
+        names[i] = m                             ? onnx_put_constant(f, m->name, m->type, &m->shape, m->data)
+                   : inputs[i].tensor != IR_NONE ? f->name_of[inputs[i].tensor]
+                                                 : "";
     }
     for (size_t i = 0; i < node->output_count; i++) {
         outputs[i] = f->name_of[node->outputs[i]];
@@ -299,15 +392,11 @@ static void put_said(onnx_frame *f, const ir_node *node, const onnx_out *out) {
                   out->attrs.n);
 }
 
-void onnx_frame_cannot(onnx_frame *f, size_t node, const char *why) {
-    const base_place place = ir_place_node(f->w->m, f->g, node);
-    f->w->status = base_error(f->w->d, &place, "ONNX cannot say %s: %s", f->g->nodes.at[node].op, why);
-}
-
 static void put_node(onnx_frame *f, size_t i) {
     const ir_node *n = &f->g->nodes.at[i];
     onnx_out out;
     const char *why;
+    f->node = i;
     switch (ir_control_of(n)) {
     case IR_IF:
         onnx_put_if(f, i);
@@ -323,6 +412,47 @@ static void put_node(onnx_frame *f, size_t i) {
     } else if (!onnx_put_several(f, i)) {
         onnx_frame_cannot(f, i, why);
     }
+}
+
+/* The first version behind the one that is wanted that can say the node; 0: none. */
+static int later_opset(const onnx_frame *f, size_t node) {
+    base_arena *scratch = base_arena_new(base_arena_memory(f->w->arena));
+    int found = 0;
+    for (int opset = f->w->opset + 1; opset <= ONNX_NEWEST_OPSET && !found; opset++) {
+        base_diags unheard = {.arena = scratch};
+        onnx_writer asker = {
+            .arena = scratch, .m = f->w->m, .ops = f->w->ops, .opset = opset, .asks = true, .d = &unheard};
+        onnx_sheet sheet = onnx_sheet_new(&asker);
+        onnx_frame one = *f;
+        asker.names = base_map_new(scratch);
+        one.w = &asker;
+        one.sheet = &sheet;
+        for (size_t t = 0; t < f->g->tensors.n; t++) {
+            if (f->name_of[t]) {
+                onnx_note_type(&asker, f->name_of[t], f->g->tensors.at[t].type);
+            }
+        }
+        put_node(&one, node);
+        found = asker.status == BASE_OK ? opset : 0;
+    }
+    base_arena_free(scratch);
+    return found;
+}
+
+void onnx_frame_cannot(onnx_frame *f, size_t node, const char *why) {
+    enum { MOST_ASKED = 20 }; /* what is wrong everywhere is told by some */
+    onnx_writer *w = f->w;
+    const base_place place = ir_place_node(w->m, f->g, node);
+    const char *op = f->g->nodes.at[node].op;
+    if (w->asks || !w->only_opset || w->d->errors >= MOST_ASKED) {
+        w->status = base_error(w->d, &place, "ONNX cannot say %s: %s", op, why);
+        return;
+    }
+    const int later = later_opset(f, node);
+    w->status = later ? base_error(w->d, &place,
+                                   "version %d of ONNX's operators cannot say %s: %s; version %d is the first that can",
+                                   w->opset, op, why, later)
+                      : base_error(w->d, &place, "ONNX cannot say %s: %s", op, why);
 }
 
 void onnx_frame_put(onnx_frame *f) {

@@ -8,7 +8,7 @@
 
 #include "wire/wire.h"
 
-enum { ONNX_NEWEST_IR = 14, ONNX_NEWEST_OPSET = 28 };
+enum { ONNX_NEWEST_IR = 14, ONNX_NEWEST_OPSET = 28, ONNX_OLDEST_WRITTEN = 13 };
 
 enum { /* ModelProto */
        ONNX_MODEL_IR_VERSION = 1,

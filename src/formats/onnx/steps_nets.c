@@ -144,8 +144,25 @@ static const ir_attr *put_list(onnx_out *out, const char *name, int64_t otherwis
     return all ? NULL : a;
 }
 
+/* Before version 22 an output whose last window stands on padding alone has that window, by the standard's text. */
+static void check_ceiling(onnx_out *out) {
+    const ir_attr *ceil = ir_attr_find(out->node, "ceil_mode"), *kernel = ir_attr_find(out->node, "kernel_shape"),
+                  *strides = ir_attr_find(out->node, "strides"), *pads = ir_attr_find(out->node, "pads"),
+                  *dilations = ir_attr_find(out->node, "dilations");
+    const ir_shape *x = &onnx_out_input(out, 0)->shape, *y = &onnx_out_output(out, 0)->shape;
+    for (size_t i = 0; ceil && ceil->v.i && kernel && out->opset < 22 && i < kernel->n && i + 2 < x->rank; i++) {
+        const int64_t stride = strides && i < strides->n ? strides->v.ints[i] : 1,
+                      reach = (kernel->v.ints[i] - 1) * (dilations && i < dilations->n ? dilations->v.ints[i] : 1) + 1,
+                      more = pads && pads->n == 2 * kernel->n ? pads->v.ints[i] + pads->v.ints[kernel->n + i] : 0;
+        if (y->dim[i + 2] != (x->dim[i + 2] + more - reach + stride - 1) / stride + 1) {
+            onnx_out_cannot(out, "its last window would stand on padding alone, which versions before 22 count");
+        }
+    }
+}
+
 static void put_window(onnx_out *out, const onnx_step *s) {
     if (!s->a) {
+        check_ceiling(out);
         put_list(out, "kernel_shape", 0);
     }
     put_list(out, "strides", 1);

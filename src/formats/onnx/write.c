@@ -10,25 +10,10 @@
 
 #include <string.h>
 
-enum { OLDEST_OPSET = 17, USUAL_OPSET = 22 };
+enum { USUAL_OPSET = 22 };
 
-/* IR version that came with each version of the operator set, from OLDEST_OPSET on (ONNX's Versioning.md). */
-static const uint8_t ir_versions[] = {8, 8, 9, 9, 10, 10, 11, 11, 12, 13, 13, 14};
-
-/* The version that a type came with. */
-static int opset_of_type(base_type type) {
-    switch (type) {
-    case BASE_I2:
-    case BASE_U2:
-        return 25;
-    case BASE_F8E8M0:
-        return 24;
-    case BASE_F4E2M1:
-        return 23;
-    default:
-        return USUAL_OPSET;
-    }
-}
+/* IR version that came with each version of the operator set, from ONNX_OLDEST_WRITTEN on (ONNX's Versioning.md). */
+static const uint8_t ir_versions[] = {7, 7, 8, 8, 8, 8, 9, 9, 10, 10, 11, 11, 12, 13, 13, 14};
 
 /* ---- the model ---- */
 
@@ -91,35 +76,34 @@ static wire_pb_out put_main(onnx_writer *w) {
     return graph;
 }
 
-/* Can every node be said in that version? */
-static bool all_said(const onnx_writer *w, int opset) {
+/* Can every node be said in that version? *others: how many domains beside ai.onnx that takes. */
+static bool all_said(const onnx_writer *w, int opset, size_t *others) {
     base_arena *scratch = base_arena_new(base_arena_memory(w->arena));
     base_diags unheard = {.arena = scratch};
     onnx_writer asker = {.arena = scratch, .m = w->m, .ops = w->ops, .opset = opset, .asks = true, .d = &unheard};
     asker.names = base_map_new(scratch);
     (void)put_main(&asker);
     base_arena_free(scratch);
+    *others = asker.domains.n;
     return asker.status == BASE_OK;
 }
 
-/* The lowest version from USUAL_OPSET on that has every type and can say every node; else the newest one before it that can;
- * else the newest, which then says why not. */
+/* The lowest version from USUAL_OPSET on that can say every node, with no more domains than a later one needs; else the
+ * newest one before it that can; else the newest, which then says why not. */
 static int choose_opset(const onnx_writer *w) {
-    int least = USUAL_OPSET;
-    for (size_t k = 0; k < w->m->graphs.n; k++) {
-        const ir_graph *g = &w->m->graphs.at[k];
-        for (size_t t = 0; t < g->tensors.n; t++) {
-            const int of_type = opset_of_type(g->tensors.at[t].type);
-            least = of_type > least ? of_type : least;
+    size_t least = SIZE_MAX, others;
+    int best = 0;
+    for (int opset = USUAL_OPSET; opset <= ONNX_NEWEST_OPSET && least; opset++) {
+        if (all_said(w, opset, &others) && others < least) {
+            best = opset;
+            least = others;
         }
     }
-    for (int opset = least; opset <= ONNX_NEWEST_OPSET; opset++) {
-        if (all_said(w, opset)) {
-            return opset;
-        }
+    if (best) {
+        return best;
     }
-    for (int opset = USUAL_OPSET; opset-- > OLDEST_OPSET && least == USUAL_OPSET;) {
-        if (all_said(w, opset)) {
+    for (int opset = USUAL_OPSET; opset-- > ONNX_OLDEST_WRITTEN;) {
+        if (all_said(w, opset, &others)) {
             return opset;
         }
     }
@@ -142,36 +126,69 @@ static void put_metadata(const onnx_writer *w, wire_pb_out *model) {
     }
 }
 
+/* The newest version of a domain beside ai.onnx that the dictionary has. */
+static int newest_of(const char *domain) {
+    int newest = 1;
+    for (size_t i = 0; onnx_word_at(i); i++) {
+        const onnx_word *row = onnx_word_at(i);
+        newest = !strcmp(row->domain, domain) && row->since > newest ? row->since : newest;
+    }
+    return newest;
+}
+
+/* The whole file. */
+static wire_pb_out put_model(onnx_writer *w) {
+    wire_pb_out model = {.arena = w->arena};
+    w->names = base_map_new(w->arena);
+    w->size = w->data_size = 0;
+    w->data.n = w->domains.n = 0;
+    const wire_pb_out graph = put_main(w);
+    wire_pb_put_int(&model, ONNX_MODEL_IR_VERSION, ir_versions[w->opset - ONNX_OLDEST_WRITTEN]);
+    wire_pb_put_text(&model, ONNX_MODEL_PRODUCER_NAME, "burin");
+    if (*w->m->description) {
+        wire_pb_put_text(&model, ONNX_MODEL_DOC_STRING,
+                         base_printable(w->arena, w->m->description, strlen(w->m->description), 4096));
+    }
+    wire_pb_put_message(&model, ONNX_MODEL_GRAPH, &graph);
+    put_import(&model, "", w->opset);
+    for (size_t i = 0; i < w->domains.n; i++) {
+        put_import(&model, w->domains.at[i], newest_of(w->domains.at[i]));
+    }
+    put_metadata(w, &model);
+    return model;
+}
+
 base_status onnx_write(base_arena *arena, const ir_model *m, const formats_options *options, base_text *out,
                        base_diags *d) {
-    onnx_writer w = {.arena = arena, .m = m, .d = d, .names = base_map_new(arena)};
+    const formats_writing how = options ? options->writing : (formats_writing){0};
+    const uint64_t most = how.most ? how.most : INT32_MAX;
+    onnx_writer w = {.arena = arena, .m = m, .d = d, .only_opset = (int)how.opset};
     w.ops = options && options->ops ? options->ops : ops_registry_new(arena);
+    if (how.opset && (how.opset < ONNX_OLDEST_WRITTEN || how.opset > ONNX_NEWEST_OPSET)) {
+        base_error(d, NULL, "opset: %u is none of %d to %d", how.opset, ONNX_OLDEST_WRITTEN, ONNX_NEWEST_OPSET);
+        return BASE_USAGE;
+    }
     check_model(&w, reached(&w));
     if (w.status != BASE_OK) {
         return w.status;
     }
-    w.opset = choose_opset(&w);
-    const wire_pb_out graph = put_main(&w);
-    wire_pb_out model = {.arena = arena};
-    wire_pb_put_int(&model, ONNX_MODEL_IR_VERSION, ir_versions[w.opset - OLDEST_OPSET]);
-    wire_pb_put_text(&model, ONNX_MODEL_PRODUCER_NAME, "burin");
-    if (*m->description) {
-        wire_pb_put_text(&model, ONNX_MODEL_DOC_STRING,
-                         base_printable(arena, m->description, strlen(m->description), 4096));
+    w.opset = w.only_opset ? w.only_opset : choose_opset(&w);
+    w.data_name = how.external_data ? how.data_name : NULL;
+    wire_pb_out model = put_model(&w);
+    if (w.status == BASE_OK && model.size > most && !w.data_name && how.data) {
+        w.data_name = how.data_name;
+        model = put_model(&w);
     }
-    wire_pb_put_message(&model, ONNX_MODEL_GRAPH, &graph);
-    put_import(&model, "", w.opset);
-    for (size_t i = 0; i < w.domains.n; i++) {
-        put_import(&model, w.domains.at[i], 1);
-    }
-    put_metadata(&w, &model);
-    if (w.status == BASE_OK && model.size >= (uint64_t)1 << 31) {
+    if (w.status == BASE_OK && model.size > most) {
         const base_place place = {.file = m->file};
-        return base_error(d, &place,
-                          "a file of 2 GB or more is not written: its constants would have to stand beside it");
+        w.status = base_error(d, &place, "a file of %llu bytes is not written: it may have %llu",
+                              (unsigned long long)model.size, (unsigned long long)most);
     }
     if (w.status == BASE_OK) {
         wire_pb_finish(&model, out);
+        for (size_t i = 0; i < w.data.n; i++) {
+            base_putn(how.data, w.data.at[i].at, w.data.at[i].n);
+        }
     }
     return w.status;
 }

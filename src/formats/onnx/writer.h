@@ -40,6 +40,7 @@ struct onnx_out {
     const ir_graph *g;
     const ir_node *node;
     const onnx_word *word;
+    int opset;        /* that is written */
     uint64_t claimed; /* bit i: attribute i of the node is said */
     BASE_VEC(onnx_put_attr) attrs;
     BASE_VEC(onnx_made) made;
@@ -76,6 +77,11 @@ void onnx_out_constant_for(onnx_out *out, size_t at, const char *name, base_type
 /* The same as onnx_out_constant, a list of i64. */
 void onnx_out_list(onnx_out *out, size_t at, const char *name, const int64_t *v, size_t n);
 
+/* ---- types.c ---- */
+/* Why the operator of ai.onnx does not take or give those types in that version; BASE_NONE: absent, or not known. NULL: it does. */
+const char *onnx_types_why(base_arena *arena, const char *op, int opset, const base_type *inputs, size_t input_count,
+                           const base_type *outputs, size_t output_count);
+
 /* ---- put_graph.c ---- */
 
 /* What is the same for all graphs of a model that is written. */
@@ -84,10 +90,14 @@ typedef struct onnx_writer {
     const ir_model *m;
     ops_registry *ops;
     int opset;
-    base_map *names;                /* taken, in all graphs */
+    int only_opset;                 /* what the caller wants; 0: any */
+    base_map *names;                /* taken, in all graphs -> type + 1, 0: not known */
     BASE_VEC(const char *) domains; /* in use, beside ai.onnx */
-    uint64_t size;                  /* nodes so far */
-    bool asks;                      /* whether it can be said at all: the first fault is the end */
+    const char *data_name;          /* where larger constants go; NULL: nowhere else */
+    BASE_VEC(wire_piece) data;      /* they, and what is between them */
+    uint64_t data_size;
+    uint64_t size; /* nodes so far */
+    bool asks;     /* whether it can be said at all: the first fault is the end */
     base_diags *d;
     base_status status;
 } onnx_writer;
@@ -106,6 +116,7 @@ typedef struct onnx_frame {
     const char **name_of; /* of each tensor; NULL: it has none */
     bool *is_used;        /* of each tensor */
     bool *is_said;        /* of each node whether others say it, or nothing needs it */
+    size_t node;          /* that is being put */
 } onnx_frame;
 
 onnx_sheet onnx_sheet_new(onnx_writer *w);
@@ -132,6 +143,8 @@ void onnx_put_copy(onnx_frame *f, const char *from, const char *to);
 wire_pb_out onnx_put_value(const onnx_writer *w, const char *name, base_type type, const ir_shape *shape);
 /* The sheet's nodes and constants, as a GraphProto without inputs and outputs. */
 wire_pb_out onnx_sheet_message(const onnx_sheet *sheet, const char *name);
+/* Says of which type the values of that name are. */
+void onnx_note_type(onnx_writer *w, const char *name, base_type type);
 /* The node cannot be said: an error, with the reason. */
 void onnx_frame_cannot(onnx_frame *f, size_t node, const char *why);
 

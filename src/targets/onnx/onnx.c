@@ -1,6 +1,7 @@
 /* onnx.c - target `onnx`: an ONNX model, as the format writes it (docs/ONNX.md).
  *
- * Takes a model after those passes whose results ONNX has words for. Gives one file. Needs no plan.
+ * Takes a model after those passes whose results ONNX has words for. Gives one file, or its
+ * constants as a second. Needs no plan.
  */
 #include "formats/formats.h"
 #include "targets/target.h"
@@ -8,10 +9,18 @@
 static base_status emit(base_arena *arena, const plan_module *plan, const ir_model *model, const target_options *o,
                         target_files *out, base_diags *d) {
     base_text bytes = {.arena = arena};
+    base_text data = {.arena = arena};
     (void)plan;
-    (void)o;
-    base_status status = formats_find("onnx")->write(arena, model, NULL, &bytes, d);
+    const formats_options options = {.writing = {.opset = o->opset,
+                                                 .external_data = o->external_data,
+                                                 .data_name = o->data_name ? o->data_name : "model.onnx.data",
+                                                 .data = &data}};
+    base_status status = formats_find("onnx")->write(arena, model, &options, &bytes, d);
     *BASE_PUSH(arena, &out->list) = (base_output_file){.name = "model.onnx", .bytes = bytes.at, .size = bytes.n};
+    if (data.n) {
+        *BASE_PUSH(arena, &out->list) =
+            (base_output_file){.name = options.writing.data_name, .bytes = data.at, .size = data.n};
+    }
     return status;
 }
 

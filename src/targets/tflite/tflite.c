@@ -24,6 +24,6 @@ const target_interface target_tflite = {
     /* Not scale, after which reals are other bits; not clamp, which makes RELU_0_TO_1, unknown to TFLM. */
     .passes = "fold moves requantise fuse dead",
     .format = "tflite",
-    .unused = "device prefix layout weights test compiler",
+    .unused = "device prefix layout weights test compiler opset external-data",
     .emit = emit,
 };

@@ -124,3 +124,26 @@ tree("new_circle.onnx", "its nodes lead in a circle", nodes_trueleafs=[0], **new
 tree("new_mode.onnx", "node 0 has no feature, or none of the modes", nodes_modes=("tensor", onnx.tensor("m", "u8", [1], [9])), **new)
 tree("sets.onnx", "there are more sets than branches that ask for one", membership_values=("tensor", onnx.tensor("v", "f32", [1], [1.0])), **new)
 tree("splits.onnx", "nodes_splits", nodes_splits=("tensor", onnx.tensor("s", "f32", [2], [0.5, 1.0])), **new)
+
+# ---- faults in support vector machines ----
+SVM = dict(kernel_type="RBF", kernel_params=[0.5, 0.0, 0.0], support_vectors=[1.0, 2.0, -1.0, 0.5], coefficients=[1.0, -1.0], rho=[0.25],
+           vectors_per_class=[1, 1], classlabels_ints=[0, 1])
+
+
+def machine(name, says, **changes):
+    attributes = {k: v for k, v in {**SVM, **changes}.items() if v is not None}
+    file(name, model([ml("SVMClassifier", ["x"], ["l", "z"], **attributes)], [onnx.value("l", "i64"), onnx.value("z", "f32")]))
+    refused(name, says=says)
+
+
+machine("per_class.onnx", "vectors_per_class: 1 values, and there are 2 classes", vectors_per_class=[2])
+machine("many.onnx", "support_vectors: 4 numbers, and there are 3 vectors of 2", vectors_per_class=[1, 2])
+machine("less.onnx", "vectors_per_class: value 0 is -1", vectors_per_class=[-1, 3])
+machine("coefficients.onnx", "there are vectors, coefficients and constants for each pair of classes", coefficients=[1.0])
+machine("rho.onnx", "rho: it is absent, and the operator needs it", rho=None)
+machine("params.onnx", "kernel_params: expected 3 values, got 1", kernel_params=[0.5])
+machine("kernel.onnx", "kernel and post_transform are some of ONNX's", kernel_type="COSINE")
+machine("softmax.onnx", "of one pair of classes post_transform is NONE or LOGISTIC", post_transform="SOFTMAX")
+machine("two.onnx", "of two sums for two classes runtimes differ", vectors_per_class=None, support_vectors=None, coefficients=[1.0, 2.0, 3.0, 4.0])
+file("regressor.onnx", model([ml("SVMRegressor", ["x"], ["y"], kernel_type="LINEAR", n_supports=2, coefficients=[1.0, 2.0], rho=[0.0])], [onnx.value("y", "f32")]))
+refused("regressor.onnx", says="n_supports is 2, and support_vectors has 0 numbers")

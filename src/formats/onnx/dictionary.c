@@ -64,6 +64,7 @@
 #define ENCODED(last) STEP(encoded, NULL, NULL, NULL, 0, last, 0)
 #define GRAMS STEP(grams, NULL, NULL, NULL, 0, 0, 0)
 #define FEATURES STEP(features, NULL, NULL, NULL, 0, 0, 0)
+#define SVM(classes) STEP(svm, NULL, NULL, NULL, 0, classes, 0)
 #define TREES(classes) STEP(trees, NULL, NULL, NULL, 0, classes, 0)
 #define TREES_5 STEP(trees_5, NULL, NULL, NULL, 0, 0, 0)
 #define DROP_IN(input) STEP(drop_in, NULL, NULL, NULL, 0, input, 0)

@@ -22,6 +22,8 @@ extern const onnx_step_kind onnx_step_const_floats, onnx_step_const_ints, onnx_s
     onnx_step_features, onnx_step_imputed, onnx_step_encoded;
 /* steps_trees.c */
 extern const onnx_step_kind onnx_step_trees, onnx_step_trees_5;
+/* steps_svm.c */
+extern const onnx_step_kind onnx_step_svm;
 /* steps_text.c */
 extern const onnx_step_kind onnx_step_grams;
 /* steps_recurrent.c */

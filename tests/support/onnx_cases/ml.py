@@ -41,6 +41,22 @@ def one_entry(made, n):
     return n[:4] + (one_entry(made, n[4]), one_entry(made, n[5]))
 
 
+def numbers(seed, n, low=-2.0, high=2.0):
+    return [float(v) for v in np.round(np.random.default_rng(seed).uniform(low, high, n), 2).astype(np.float32)]
+
+
+def machine(name, classes, dtype='f32', per=2, probable=False, **attrs):
+    """SVMClassifier with three features and so many vectors a class."""
+    n, pairs = classes * per, classes * (classes - 1) // 2
+    lists = dict(kernel_type='RBF', kernel_params=[.5, .25, 3.0], support_vectors=numbers(1, n * 3), coefficients=numbers(2, (classes - 1) * n),
+                 rho=numbers(3, pairs, -.5, .5), vectors_per_class=[per] * classes, classlabels_ints=[5, -7, 9, 4][:classes])
+    if probable:
+        lists.update(prob_a=numbers(4, pairs, -2, -1), prob_b=numbers(5, pairs, -.5, .5))
+    lists.update(attrs)
+    return Case('svm_classifier', name, 'SVMClassifier', [In(dtype, (3, 3))], 2, **ML, **{k: v for k, v in lists.items() if v is not None})
+
+
+LINEAR_SVM = dict(support_vectors=None, vectors_per_class=None, kernel_type='LINEAR')
 POSITIVE = dict(low=0.0)
 # 1-grams 5, 7, 6, 2-grams 5 6 and 7 8, a 3-gram
 GRAMS = dict(opset=13, min_gram_length=1, max_gram_length=3, ngram_counts=[0, 3, 7], pool_int64s=[5, 7, 6, 5, 6, 7, 8, 6, 7, 5])
@@ -119,4 +135,20 @@ CASES = [
     *[forest_5(f'new_aggregate_{k}', 14, 'f32', targets=(0,), aggregate_function=k) for k in (0, 2, 3)],
     forest_5('new_sets', 16, 'f32', whole=True, more=dict(modes=['BRANCH_LEQ', 'BRANCH_MEMBER'], missing=False),
              sets=[[2.0, -1.0], [1.0], [-2.0, 0.0, 2.0]]),
+    *[Case('svm_regressor', kernel.lower(), 'SVMRegressor', [In('f32', (3, 2))], kernel_type=kernel, kernel_params=[.5, .25, 3.0], n_supports=3,
+           support_vectors=numbers(6, 6), coefficients=numbers(7, 3), rho=[.25], **ML) for kernel in ('LINEAR', 'POLY', 'RBF', 'SIGMOID')],
+    Case('svm_regressor', 'one_class', 'SVMRegressor', [In('f32', (4, 2))], kernel_type='RBF', kernel_params=[.5, 0.0, 0.0], n_supports=3,
+         support_vectors=numbers(6, 6), coefficients=[.5, -1.0, .75], rho=[-.125], one_class=1, **ML),
+    Case('svm_regressor', 'without_vectors', 'SVMRegressor', [In('f32', (3, 2))], kernel_type='LINEAR', kernel_params=[0.0, 0.0, 0.0], n_supports=0, coefficients=[.5, -1.5],
+         rho=[.25], **ML),
+    Case('svm_regressor', 'root', 'SVMRegressor', [In('f32', (3, 2), 0, 2)], kernel_type='POLY', kernel_params=[.5, .25, 2.5], n_supports=3,
+         support_vectors=numbers(6, 6, 0, 2), coefficients=numbers(7, 3), rho=[.25], **ML),
+    *[machine(f'two_{post}'.lower(), 2, post_transform=post) for post in POSTS[:2]],
+    *[machine(f'{kernel}'.lower(), 3, kernel_type=kernel) for kernel in ('LINEAR', 'POLY', 'SIGMOID')],
+    *[machine(f'three_{post}'.lower(), 3, post_transform=post) for post in POSTS[:-1]],
+    *[machine(f'four_{t}', 4, t, per=1) for t in ('f32', 'f64', 'i32', 'i64')],
+    machine('uneven', 3, vectors_per_class=[1, 3, 2]),
+    *[machine(f'probable_{classes}', classes, probable=True) for classes in (2, 3, 4)],
+    *[machine(f'probable_{post}'.lower(), 3, probable=True, post_transform=post) for post in POSTS[1:]],
+    *[machine(f'linear_{post}'.lower(), 3, coefficients=numbers(8, 9), post_transform=post, **LINEAR_SVM) for post in POSTS[:-1]],
 ]

@@ -77,6 +77,12 @@ file("both.onnx", model([ml("LinearClassifier", ["x"], ["label", "scores"], clas
                         [onnx.value("label", "i64", [3])]))
 refused("both.onnx", says="classlabels_strings and classlabels_ints: expected one of them")
 
+# a domain that is imported twice, as exporters do
+for versions, says in ((3, 3), None), ((3, 2), 'domain "ai.onnx.ml" is imported in versions 3 and 2'):
+    body = onnx.graph([STRINGS], [onnx.value("x", "f32", [3, 2])], [onnx.value("label", "string", [3])])
+    file("imported.onnx", onnx.model(body, domains=[("ai.onnx.ml", v) for v in versions]))
+    refused("imported.onnx", says=says) if says else burin("compile", "imported.onnx", "-o", "imported")
+
 # ---- faults in trees ----
 TREE = dict(n_targets=1, nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[1, 0, 0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
             nodes_values=[0.5, 0.0, 0.0], nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0], target_treeids=[0, 0], target_nodeids=[1, 2],

@@ -126,14 +126,16 @@ void onnx_read_import(onnx_reader *r, const wire_path *path, wire_message m, onn
         }
     }
     const bool standard = *import.domain == 0;
+    const int64_t known = onnx_version_of(out, import.domain);
     if (!wire_pb_failed(&r->pb) && (import.version < 1 || (standard && import.version > ONNX_NEWEST_OPSET))) {
         wire_pb_error(&r->pb, path, byte, "version %lld of domain \"%s\": versions 1 to %d are read",
                       (long long)import.version, base_printable(r->arena, import.domain, strlen(import.domain), 60),
                       ONNX_NEWEST_OPSET);
-    } else if (!wire_pb_failed(&r->pb) && onnx_version_of(out, import.domain)) {
-        wire_pb_error(&r->pb, path, byte, "domain \"%s\" is imported twice",
-                      base_printable(r->arena, import.domain, strlen(import.domain), 60));
-    } else {
+    } else if (!wire_pb_failed(&r->pb) && known && known != import.version) {
+        wire_pb_error(&r->pb, path, byte, "domain \"%s\" is imported in versions %lld and %lld",
+                      base_printable(r->arena, import.domain, strlen(import.domain), 60), (long long)known,
+                      (long long)import.version);
+    } else if (!known) { /* exporters do say the same twice */
         *BASE_PUSH(r->arena, out) = import;
     }
 }

@@ -230,6 +230,8 @@ typedef struct burin_output {
     const char *check; /* what the check did, one line; "not checked: no C compiler was found" ... */
     const char *plan;  /* the plan's table for people; NULL if the target has none */
     uint64_t arena_bytes, arena_bound, constant_bytes, macs;
+    /* Of a model that was read in another format than it is written: what became of its layout, one line; else NULL. */
+    const char *layout;
 } burin_output;
 /* WRONG: the first differing element and operator are in the diagnostics, and output is left NULL. */
 BURIN_API burin_status burin_compile(burin_context *context, const burin_model *model,

@@ -201,7 +201,8 @@ static base_status check_files(burin_context *c, const burin_model *m, const api
 }
 
 static void describe(burin_context *c, const plan_module *plan, const target_files *files,
-                     const target_interface *target, const check_result *result, burin_output *out) {
+                     const target_interface *target, const check_result *result, const char *layout,
+                     burin_output *out) {
     burin_file *list = BASE_NEWS(c->arena, burin_file, files->list.n + 1);
     for (size_t i = 0; i < files->list.n; i++) {
         list[i] = (burin_file){files->list.at[i].name, files->list.at[i].bytes, files->list.at[i].size};
@@ -210,7 +211,8 @@ static void describe(burin_context *c, const plan_module *plan, const target_fil
                           .file_count = files->list.n,
                           .single = target->extension != NULL,
                           .checked = result->checked,
-                          .check = result->why};
+                          .check = result->why,
+                          .layout = layout};
     if (plan != NULL) {
         base_text t = {.arena = c->arena};
         plan_print(&t, plan);
@@ -242,10 +244,12 @@ static base_status compile(burin_context *c, void *arguments) {
     plan_module *plan = NULL;
     check_result result;
     target_files files = {0};
+    const char *layout = NULL;
     base_status status = api_resolve(c, m, call->options, &o);
     if (status != BASE_OK) {
         return status;
     }
+    o.compile.layout = &layout;
     status =
         o.compile.target->needs_plan ? make_plan(c, m, &o, &changed, &plan) : compile_without_plan(c, &o, m, &changed);
     target_options t = {.layout = given.layout,
@@ -268,7 +272,7 @@ static base_status compile(burin_context *c, void *arguments) {
     }
     if (status == BASE_OK) {
         burin_output *output = BASE_NEW(c->arena, burin_output);
-        describe(c, plan, &files, o.compile.target, &result, output);
+        describe(c, plan, &files, o.compile.target, &result, layout, output);
         call->output = output;
     }
     return status;

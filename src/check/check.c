@@ -157,9 +157,7 @@ static base_status run_all(const checker *c, ops_session *s, base_arena *scratch
     return BASE_OK;
 }
 
-/* Integers by bits. Reals, where they may be rounded otherwise, by what a whole network makes of that: 1e-4 of themselves
- * and 1e-5 of the largest (docs/MODULE.md). */
-static bool same_values(const ir_tensor *t, const void *got, const void *want, bool rounded) {
+bool check_same_values(const ir_tensor *t, const void *got, const void *want, bool rounded) {
     uint64_t n = 0, bytes = 0;
     double top = 0;
     if (!ir_shape_elements(&t->shape, &n) || !base_type_bytes(t->type, n, &bytes) ||
@@ -186,7 +184,7 @@ static base_status compare_outputs(const checker *c, const void *const *got, voi
     const ir_graph *g = &c->m->graphs.at[0];
     for (size_t i = 0; i < runs * g->outputs.n; i++) {
         size_t output = i % g->outputs.n, run = i / g->outputs.n;
-        if (!same_values(&g->tensors.at[g->outputs.at[output]], got[i], want[i], rounded)) {
+        if (!check_same_values(&g->tensors.at[g->outputs.at[output]], got[i], want[i], rounded)) {
             base_error(c->d, NULL, "output %zu%s %s", output,
                        run > 0 ? base_printf(c->arena, " of run %zu on the same state", run + 1) : "", differs);
             return BASE_WRONG;

@@ -86,6 +86,10 @@ static void print_json(const burin_output *output, const char *path) {
     cli_json_text(path);
     printf(",\"checked\":%s,\"check\":", output->checked ? "true" : "false");
     cli_json_text(output->check);
+    if (output->layout != NULL) {
+        printf(",\"layout\":");
+        cli_json_text(output->layout);
+    }
     if (output->plan != NULL) {
         printf(",\"arena_bytes\":%" PRIu64 ",\"arena_bound\":%" PRIu64 ",\"constant_bytes\":%" PRIu64
                ",\"macs\":%" PRIu64,
@@ -103,6 +107,9 @@ static void print_json(const burin_output *output, const char *path) {
 static void print_text(cli *c, const burin_output *output, const char *path) {
     if (output->plan != NULL) {
         puts(output->plan);
+    }
+    if (output->layout != NULL) {
+        printf("layout     %s\n", output->layout);
     }
     printf("check      %s\n", output->check);
     if (output->single) {

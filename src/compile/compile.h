@@ -19,6 +19,7 @@ typedef struct compile_options {
     uint64_t max_trips; /* of plan_options */
     const char *dump_after;
     base_text *dump;
+    const char **layout; /* becomes passes_context.layout; NULL: nobody asks */
 } compile_options;
 
 /* A C identifier from a file's name: letters, digits and _ kept, the rest _, never first a digit, never a keyword. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compile/compile.h"
+#include "formats/formats.h"
 
 static bool is_keyword(const char *s) {
     static const char *const words[] = {
@@ -46,12 +47,33 @@ char *compile_prefix(base_arena *arena, const char *file) {
     return t.at;
 }
 
+typedef struct vocabulary {
+    const formats_interface *format;
+    ops_registry *ops;
+} vocabulary;
+
+static bool is_said(void *user, base_arena *scratch, const ir_model *m, const ir_graph *g, const ir_node *n) {
+    const vocabulary *v = user;
+    return v->format->says(scratch, v->ops, m, g, n);
+}
+
 base_status compile_passes(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o, base_diags *d) {
     passes_context passes = {.arena = arena, .ops = ops, .goal = {o->goals, o->goal_count}, .opt_level = o->opt_level};
-    passes.only = o->target != NULL ? o->target->passes : NULL;
+    const char *format = o->target != NULL ? o->target->format : NULL;
+    vocabulary words = {format != NULL ? formats_find(format) : NULL, ops};
+    const passes_vocabulary says = {.says = is_said, .user = &words};
+    const bool foreign = format != NULL && strcmp(m->format, format) != 0;
+    if (o->target != NULL) {
+        passes.only = foreign && o->target->foreign_passes != NULL ? o->target->foreign_passes : o->target->passes;
+    }
+    passes.vocabulary = foreign && words.format->says != NULL ? &says : NULL;
     passes.dump_after = o->dump_after;
     passes.dump = o->dump;
-    return passes_run(&passes, m, d);
+    const base_status status = passes_run(&passes, m, d);
+    if (o->layout != NULL) {
+        *o->layout = passes.layout;
+    }
+    return status;
 }
 
 base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o,

@@ -87,6 +87,8 @@ typedef struct formats_interface {
     /* Appends the file's bytes; NULL: the format is only read. */
     base_status (*write)(base_arena *arena, const ir_model *m, const formats_options *options, base_text *out,
                          base_diags *d);
+    /* Has the format words for that node of a verified graph, as write would say it? NULL: it has for all. */
+    bool (*says)(base_arena *scratch, ops_registry *ops, const ir_model *m, const ir_graph *g, const ir_node *n);
     /* Files of one tensor with its contents, as the format stores them: their extension, NULL where there are none.
      * read_tensor: *out borrows bytes, or is in the arena; file is used in messages. write_tensor appends the file's bytes. */
     const char *tensor_extension;

@@ -37,6 +37,38 @@ bool lang_affine_of(const lang_program *p, lang_ref e, lang_affine *out);
 /* The affine form of the row-major element number that a read addresses (dims of its tensor exact); false as above. */
 bool lang_affine_read(const lang_program *p, lang_ref read, lang_affine *out);
 
+/* ---- digits: c0 + sum of factor * digit, where a digit of variable v is (v / low) % extent ---- */
+#define LANG_MAX_TERMS 24u
+typedef struct lang_digit {
+    uint32_t var;
+    int64_t low, extent;
+} lang_digit;
+typedef struct lang_term {
+    lang_digit digit;
+    int64_t factor; /* not 0 */
+} lang_term;
+typedef struct lang_digits {
+    int64_t constant;
+    uint32_t n;
+    lang_term term[LANG_MAX_TERMS]; /* of one variable: from its highest digit on */
+} lang_digits;
+/* Divisions and remainders of affine forms, too, where they take digits apart. false: it is no such form, or an extent is
+ * not constant. */
+bool lang_digits_of(const lang_program *p, lang_ref e, lang_digits *out);
+/* The index of a read along each extent of its tensor; a flat one is taken apart. false as above. index: room for the rank. */
+bool lang_digits_read(const lang_program *p, lang_ref read, lang_digits *index);
+/* The row-major element number that a read addresses. false as above, or an extent is open. */
+bool lang_digits_address(const lang_program *p, lang_ref read, lang_digits *out);
+bool lang_digits_add(lang_digits *to, int64_t factor, const lang_digits *a);
+/* The least and greatest value. false: not in 64 bits. */
+bool lang_digits_range(const lang_digits *a, int64_t *lo, int64_t *hi);
+
+/* Do both compute the same, but for the order of extents, of reduced variables and of operands that may be swapped? inputs[i][k]
+ * says which extent of b's input i is extent k of a's; further ones of b's are 1. output[j][k] becomes the extent of b's output
+ * j that is extent k of a's: room for each output. Factors of 1.0 do not count. true is a proof; false says nothing. */
+bool lang_alike(base_arena *scratch, const lang_program *a, const lang_program *b, const uint32_t *const *inputs,
+                uint32_t (*output)[LANG_MAX_RANK]);
+
 /* ---- conditions ---- */
 /* The conjuncts of a guard, in order. */
 size_t lang_conjuncts(const lang_program *p, lang_ref guard, lang_ref *out, size_t max);

@@ -16,21 +16,21 @@ static const char *const producers[] = {
     "add",       "average_pool2d", "conv2d", "conv3d", "conv3d_transpose", "depthwise_conv2d", "div", "fully_connected",
     "l2_pool2d", "max_pool2d",     "mul",    "sub",    "transpose_conv"};
 
-static const char *activation_of(const ir_node *n) {
-    const ir_attr *a = ir_attr_find(n, "act");
+static const char *activation_of(const passes_context *c, const ir_node *n) {
     bool known = false;
     for (size_t i = 0; i < sizeof producers / sizeof producers[0]; i++) {
         known = known || strcmp(producers[i], n->op) == 0;
     }
-    return known && a != NULL && a->kind == IR_TEXT && n->output_count == 1 ? a->v.text : NULL;
+    return known && n->output_count == 1 ? passes_act(c, n) : NULL;
 }
 
 static void absorb(passes_edit *e, size_t i) {
     ir_node *n = &e->g->nodes.at[i], *p;
     passes_bounds a, b;
     size_t at;
-    if (!passes_node_bounds(e, n, &b, &at) || (p = passes_producer(e, n, at)) == NULL || activation_of(p) == NULL ||
-        !passes_activation_bounds(activation_of(p), &e->g->tensors.at[n->outputs[0]], &a) ||
+    if (!passes_node_bounds(e, n, &b, &at) || (p = passes_producer(e, n, at)) == NULL ||
+        activation_of(e->c, p) == NULL ||
+        !passes_activation_bounds(activation_of(e->c, p), &e->g->tensors.at[n->outputs[0]], &a) ||
         !passes_single(e, passes_now(e, n->inputs[at]))) {
         return;
     }

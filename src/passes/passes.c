@@ -49,6 +49,16 @@ bool passes_same_values(const ir_tensor *a, const ir_tensor *b) {
            passes_same_quant(&a->quant, &b->quant);
 }
 
+const char *passes_act(const passes_context *c, const ir_node *n) {
+    base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
+    base_diags ignored = {.arena = scratch};
+    const ir_attr *a = ir_attr_find(n, "act");
+    const lang_library *own = a == NULL && ops_has(c->ops, n->op) ? ops_library(c->ops, n->op, &ignored) : NULL;
+    a = own != NULL ? lang_attr_default(c->arena, own, n->op, "act") : a;
+    base_arena_free(scratch);
+    return a != NULL && a->kind == IR_TEXT ? a->v.text : NULL;
+}
+
 static base_status check_name(const passes_context *c, base_diags *d) {
     const char *names[sizeof passes_list / sizeof passes_list[0] + 1];
     base_text all = {.arena = c->arena};

@@ -8,14 +8,23 @@
 
 #include "ops/ops.h"
 
+/* The operators that the output has words for; passes that change what has none run only with it. */
+typedef struct passes_vocabulary {
+    bool (*says)(void *user, base_arena *scratch, const ir_model *m, const ir_graph *g, const ir_node *n);
+    void *user;
+} passes_vocabulary;
+
 typedef struct passes_context {
     base_arena *arena; /* the model's */
     ops_registry *ops;
     ops_goal goal;
     unsigned opt_level;
-    const char *only;       /* the passes that may run, a blank between; NULL: all */
-    const char *dump_after; /* pass name, "all", or NULL */
-    base_text *dump;        /* where; NULL: nowhere */
+    const passes_vocabulary *vocabulary; /* NULL: everything can be said */
+    bool expanded;                       /* pass expand has said operators in others */
+    const char *layout;                  /* of pass layout: what it left, one line; NULL: it did not run */
+    const char *only;                    /* the passes that may run, a blank between; NULL: all */
+    const char *dump_after;              /* pass name, "all", or NULL */
+    base_text *dump;                     /* where; NULL: nowhere */
 } passes_context;
 
 typedef struct passes_pass {

@@ -21,6 +21,9 @@ bool passes_asked(const passes_context *c, const char *name);
 /* No extent that a run decides. */
 bool passes_is_fixed(const ir_shape *s);
 
+/* The node's activation, of its attribute or as its definition says of an absent one; NULL: it has none. */
+const char *passes_act(const passes_context *c, const ir_node *n);
+
 /* ---- edit.c: a graph while a pass changes it ---- */
 typedef struct passes_edit {
     passes_context *c;

@@ -30,11 +30,6 @@ static const linear *linear_of(const ir_node *n) {
     return NULL;
 }
 
-static const char *act_of(const ir_node *n) {
-    const ir_attr *a = ir_attr_find(n, "act");
-    return a != NULL && a->kind == IR_TEXT ? a->v.text : NULL;
-}
-
 static bool is_f32(const ir_tensor *t) {
     return t != NULL && t->type == BASE_F32 && t->data != NULL;
 }
@@ -132,7 +127,7 @@ static void set_bias(passes_edit *e, const linear *l, ir_node *p, uint32_t bias)
 static void absorb(passes_edit *e, size_t i) {
     ir_node *n = &e->g->nodes.at[i];
     if (n->input_count != 2 || n->output_count != 1 || n->inputs[0] == IR_NONE || n->inputs[1] == IR_NONE ||
-        act_of(n) == NULL) {
+        passes_act(e->c, n) == NULL) {
         return;
     }
     size_t at = passes_constant(e, n, 0) != NULL ? 1 : 0;
@@ -141,7 +136,7 @@ static void absorb(passes_edit *e, size_t i) {
     uint32_t between = passes_now(e, n->inputs[at]);
     const ir_tensor *to = &e->g->tensors.at[between];
     change x;
-    if (l == NULL || p->output_count != 1 || act_of(p) == NULL || strcmp(act_of(p), "none") != 0 ||
+    if (l == NULL || p->output_count != 1 || passes_act(e->c, p) == NULL || strcmp(passes_act(e->c, p), "none") != 0 ||
         !passes_single(e, between) || !passes_same_values(to, &e->g->tensors.at[n->outputs[0]])) {
         return;
     }
@@ -162,12 +157,15 @@ static void absorb(passes_edit *e, size_t i) {
     if (weights != NULL) {
         p->inputs[l->weights] = passes_constant_add(e->m, e->g, w.name, BASE_F32, &w.shape, weights);
     }
-    ir_attr_text(e->m, p, "act", act_of(n));
+    ir_attr_text(e->m, p, "act", passes_act(e->c, n));
     passes_absorb(e, p, i);
 }
 
 base_status passes_scale(passes_context *c, ir_model *m, base_diags *d) {
     (void)d;
+    if (c->vocabulary != NULL && !c->expanded) {
+        return BASE_OK; /* nothing was said in other words: reals stay the same bits */
+    }
     passes_each_node(c, m, absorb);
     return BASE_OK;
 }

@@ -40,6 +40,8 @@ typedef struct target_interface {
     /* The passes whose results it can say, a blank between; NULL: all. A pass is not run for a target that does not name
      * it, whatever the level. */
     const char *passes;
+    /* The same for models that were read from another format than `format`; NULL: those of `passes`. */
+    const char *foreign_passes;
     /* What it writes is one file of this format, which check reads back; NULL: it is not. */
     const char *format;
     const char *unused; /* compile options without effect, as the command names them, a blank between; NULL: none */

@@ -11,8 +11,9 @@ os.chdir(tempfile.mkdtemp())
 pathlib.Path("dense.tflite").write_bytes(made.dense())
 
 
-def ir(name, node):
-    pathlib.Path(name).write_text('burin 1\nmodel "a" "b"\ngraph "g" 0 {\n  tensor %0 f32[1,4] "x"\n  tensor %1 f32[1,4] "y"\n'
+def ir(name, node, model="a"):
+    pathlib.Path(name).write_text(f'burin 1\nmodel "{model}" "b"\n'
+                                  'graph "g" 0 {\n  tensor %0 f32[1,4] "x"\n  tensor %1 f32[1,4] "y"\n'
                                   f'  inputs (%0)\n  outputs (%1)\n  node {node}\n}}\n')
     return name
 
@@ -38,7 +39,7 @@ for level in "012":
 
 # ---- from the text form; what TFLite cannot say is refused by name, and nothing is left ----
 assert "read again" in burin("compile", ir("gelu.ir", "gelu (%0) -> (%1) {approximate: int 0}"), "-o", "gelu.tflite").stdout
-done = burin("compile", ir("pool.ir", "reduce_max (%0) -> (%1) {axes: ints [], keepdims: int 2305843009213693952}"), "-O", "0", "-o",
+done = burin("compile", ir("pool.ir", "reduce_max (%0) -> (%1) {axes: ints [], keepdims: int 2305843009213693952}", "tflite"), "-O", "0", "-o",
              "pool.tflite", status=1)
 assert "reduce_max" in done.stderr and not pathlib.Path("pool.tflite").exists(), done.stderr
 

@@ -148,6 +148,7 @@ const formats_interface formats_onnx = {
     .recognise = recognise,
     .read = read,
     .write = onnx_write,
+    .says = onnx_says,
     .tensor_extension = "pb",
     .read_tensor = onnx_read_array,
     .write_tensor = onnx_write_array,

@@ -455,6 +455,34 @@ void onnx_frame_cannot(onnx_frame *f, size_t node, const char *why) {
                       : base_error(w->d, &place, "ONNX cannot say %s: %s", op, why);
 }
 
+/* In the newest version, whose operators are those of the others. Names are none that anybody sees. */
+bool onnx_says(base_arena *scratch, ops_registry *ops, const ir_model *m, const ir_graph *g, const ir_node *n) {
+    base_diags unheard = {.arena = scratch};
+    onnx_writer w = {.arena = scratch, .m = m, .ops = ops, .opset = ONNX_NEWEST_OPSET, .asks = true, .d = &unheard};
+    onnx_sheet sheet = {.nodes = {.arena = scratch}};
+    onnx_frame f = {.w = &w, .sheet = &sheet, .g = g};
+    onnx_out out;
+    const char *why;
+    if (ir_control_of(n) != IR_PLAIN || say_node(&f, n, &out, &why)) {
+        return true;
+    }
+    ir_graph alone = *g; /* a graph of this node */
+    alone.nodes.at = BASE_NEW(scratch, ir_node);
+    alone.nodes.at[0] = *n;
+    alone.nodes.n = 1;
+    w.names = base_map_new(scratch);
+    f.g = &alone;
+    f.name_of = BASE_NEWS(scratch, const char *, g->tensors.n + 1);
+    for (size_t k = 0; k < n->input_count + n->output_count; k++) {
+        const uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
+        if (t != IR_NONE) {
+            f.name_of[t] = base_printf(scratch, "t%lu", (unsigned long)t);
+            onnx_note_type(&w, f.name_of[t], g->tensors.at[t].type);
+        }
+    }
+    return onnx_put_several(&f, 0) && w.status == BASE_OK;
+}
+
 void onnx_frame_put(onnx_frame *f) {
     static const uint64_t most_nodes = (uint64_t)1 << 22;
     for (size_t t = 0; t < f->g->tensors.n; t++) {

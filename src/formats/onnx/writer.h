@@ -157,6 +157,8 @@ void onnx_while_uses(onnx_frame *f, const ir_node *n);
 /* Puts the node as several of ONNX's. false: there is no way to. */
 bool onnx_put_several(onnx_frame *f, size_t node);
 
+/* formats_onnx.says */
+bool onnx_says(base_arena *scratch, ops_registry *ops, const ir_model *m, const ir_graph *g, const ir_node *n);
 /* formats_onnx.write */
 base_status onnx_write(base_arena *arena, const ir_model *m, const formats_options *options, base_text *out,
                        base_diags *d);

@@ -192,8 +192,7 @@ static int preference(const ir_node *n, const tflite_word *w) {
 }
 
 /* Tries a row. why: the first reason why none says the node. */
-static bool try_row(tflite_speaker *s, size_t index, const ir_node *n, const tflite_word *w, const char **why) {
-    tflite_said *one = &s->nodes[index];
+static bool try_row(tflite_speaker *s, tflite_said *one, const ir_node *n, const tflite_word *w, const char **why) {
     *one = (tflite_said){.out = {.arena = s->arena, .ops = s->ops, .m = s->m, .g = s->g, .node = n, .word = w}};
     one->is_said = tflite_say(&one->out);
     if (!one->is_said && !*why) {
@@ -202,20 +201,28 @@ static bool try_row(tflite_speaker *s, size_t index, const ir_node *n, const tfl
     return one->is_said;
 }
 
-/* Finds the row that says a node. */
-static void choose(tflite_speaker *s, size_t index, const ir_node *n) {
-    const char *why = NULL;
+/* Finds the row that says a node; *why: else the reason of the first that has its word. */
+static bool find_row(tflite_speaker *s, tflite_said *one, const ir_node *n, const char **why) {
     const tflite_word *w =
         ir_control_of(n) != IR_PLAIN ? tflite_control_word_of(n) : tflite_custom_word_of(s->arena, n);
-    if (w && try_row(s, index, n, w, &why)) {
-        return;
+    *why = NULL;
+    if (w && try_row(s, one, n, w, why)) {
+        return true;
     }
     for (int wanted = 0; wanted < PREFERENCES; wanted++) {
         for (size_t i = 0; (w = tflite_word_at(i)); i++) {
-            if (!strcmp(w->word, n->op) && preference(n, w) == wanted && try_row(s, index, n, w, &why)) {
-                return;
+            if (!strcmp(w->word, n->op) && preference(n, w) == wanted && try_row(s, one, n, w, why)) {
+                return true;
             }
         }
+    }
+    return false;
+}
+
+static void choose(tflite_speaker *s, size_t index, const ir_node *n) {
+    const char *why;
+    if (find_row(s, &s->nodes[index], n, &why)) {
+        return;
     }
     base_place place = ir_place_node(s->m, s->g, index);
     s->status = base_error(s->d, &place, "TFLite cannot say this operator: %s", why ? why : "it has none like it");
@@ -234,6 +241,24 @@ static const ir_node *as_reshape(const tflite_speaker *s, const ir_node *n) {
     copy->attrs = attr;
     copy->attr_count = 1;
     return copy;
+}
+
+static bool copies_value(const ir_node *n) {
+    return !strcmp(n->op, "identity") && n->input_count == 1 && n->output_count == 1 && !n->attr_count &&
+           n->inputs[0] != IR_NONE;
+}
+
+bool tflite_says(base_arena *scratch, ops_registry *ops, const ir_model *m, const ir_graph *g, const ir_node *n) {
+    tflite_speaker s = {.arena = scratch, .m = m, .ops = ops, .g = g};
+    tflite_said said;
+    const char *why;
+    for (size_t k = 0; k < n->input_count + n->output_count; k++) {
+        const uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
+        if (t != IR_NONE && tflite_type_code(g->tensors.at[t].type) < 0) {
+            return false;
+        }
+    }
+    return copies_value(n) || find_row(&s, &said, n, &why);
 }
 
 static bool is_among(uint32_t tensor, const uint32_t *list, size_t n) {
@@ -265,8 +290,7 @@ static bool is_state_at_end(const tflite_speaker *s, size_t index) {
 
 static void say_node(tflite_speaker *s, size_t index) {
     const ir_node *n = &s->g->nodes.at[index];
-    bool copies = !strcmp(n->op, "identity") && n->input_count == 1 && n->output_count == 1 && !n->attr_count &&
-                  n->inputs[0] != IR_NONE;
+    const bool copies = copies_value(n);
     if (copies && tflite_copies_variable(s, n)) {
         s->nodes[index].copies_variable = true;
     } else if (copies && is_state_at_end(s, index)) {

@@ -397,4 +397,5 @@ const formats_interface formats_tflite = {
     .recognise = recognise,
     .read = read,
     .write = tflite_write,
+    .says = tflite_says,
 };

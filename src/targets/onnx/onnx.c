@@ -31,6 +31,7 @@ const target_interface target_onnx = {
     .executable = false,
     .needs_plan = false,
     .passes = "fold moves dequantise dead",
+    .foreign_passes = "fold moves dequantise expand layout dead",
     .format = "onnx",
     .unused = "device prefix layout weights test compiler",
     .emit = emit,

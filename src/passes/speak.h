@@ -1,0 +1,98 @@
+/* speak.h - private to passes: a program said in operators that a vocabulary has.
+ *
+ * Takes the program of a node. Gives nodes, added behind those of the graph, that compute the same: found from index maps and scalar
+ * words alone. What is not found is none, and the caller takes back what was added.
+ */
+#ifndef BURIN_PASSES_SPEAK_H
+#define BURIN_PASSES_SPEAK_H
+
+#include "passes/passes_private.h"
+
+enum { SPEAK_DIGITS = 24 };
+
+typedef struct speaker {
+    passes_context *c;
+    ir_model *m;
+    ir_graph *g;
+    base_arena *scratch;
+    const ir_node *origin; /* whose ids the new nodes have */
+    const lang_program *p;
+    const lang_stage *s; /* at hand */
+    uint32_t *tensor;    /* of each tensor of p: that of the graph, IR_NONE: not yet */
+} speaker;
+
+/* A tensor seen as one extent for each digit, in this order; var IR_NONE: an extent of 1 of no variable. */
+typedef struct speak_axes {
+    uint32_t tensor;
+    uint32_t n;
+    lang_digit at[SPEAK_DIGITS];
+} speak_axes;
+
+/* ---- speak_emit.c: nodes ---- */
+typedef struct speak_mark {
+    size_t nodes, tensors;
+} speak_mark;
+speak_mark speak_here(const speaker *s);
+void speak_back(speaker *s, speak_mark to); /* takes back what was added since */
+/* A node whose attributes may be set until speak_done: its output, with the type and shape that the definition gives; a
+ * constant, where all inputs are. IR_NONE: the vocabulary has no word for it, or there is no such operator; it was taken back.
+ * type: of the output, where the definition leaves it open; else BASE_NONE. */
+ir_node *speak_node(speaker *s, const char *word, const uint32_t *inputs, size_t n, base_type type);
+uint32_t speak_done(speaker *s);
+/* Both of a node without attributes. */
+uint32_t speak_word(speaker *s, const char *word, const uint32_t *inputs, size_t n, base_type type);
+const ir_shape *speak_shape(const speaker *s, uint32_t t);
+/* Data are copied. */
+uint32_t speak_constant(speaker *s, base_type type, uint32_t rank, const int64_t *dims, const void *data);
+uint32_t speak_scalar(speaker *s, base_type type, base_value v);
+uint32_t speak_reshape(speaker *s, uint32_t t, uint32_t rank, const int64_t *dims);
+uint32_t speak_transpose(speaker *s, uint32_t t, uint32_t rank, const int64_t *perm);
+uint32_t speak_pad(speaker *s, uint32_t t, const int64_t *before, const int64_t *after, base_value fill);
+/* Elements begin + k * stride, k < extent, along each extent. */
+uint32_t speak_slice(speaker *s, uint32_t t, const int64_t *begin, const int64_t *strides, const int64_t *extents);
+uint32_t speak_broadcast(speaker *s, uint32_t t, uint32_t rank, const int64_t *dims);
+
+/* ---- speak_index.c: frames, and reads in them ---- */
+/* The digits that reads under e need of the variables, from the highest digit of the first variable on; reductions under e
+ * are not looked into. also: digits that are needed anyway (NULL: none). false: they cannot be had. */
+bool speak_frame(speaker *s, const lang_ref *e, size_t n, const uint32_t *vars, uint32_t var_count,
+                 const speak_axes *also, speak_axes *out);
+/* The factor of each of the frame's digits. */
+bool speak_factors(const speak_axes *frame, const lang_digits *form, int64_t *factor);
+/* What is read, one extent a digit of the frame, in the order in which it stands there. */
+bool speak_read(speaker *s, lang_ref read, const speak_axes *frame, speak_axes *out);
+/* With the digits in this order, under a shape; digits that are not there have extent 1. IR_NONE: not possible. */
+uint32_t speak_arrange(speaker *s, const speak_axes *from, const lang_digit *to, uint32_t n, uint32_t rank,
+                       const int64_t *dims);
+/* The same with the frame's own extents, or 1. */
+uint32_t speak_to_frame(speaker *s, const speak_axes *from, const speak_axes *frame);
+int64_t speak_extents(const lang_digit *at, uint32_t n); /* their product */
+
+/* ---- speak.c: expressions ---- */
+typedef struct speak_frame_values {
+    speaker *s;
+    speak_axes frame;
+    uint32_t *memo; /* of each node of p: its tensor + 1 */
+} speak_frame_values;
+/* The value of e: a tensor with one extent for each digit of the frame (1 where it does not depend on it), or without
+ * extents. IR_NONE: it cannot be said. */
+uint32_t speak_value(speak_frame_values *f, lang_ref e);
+/* The whole program: the tensors of its outputs. false: it cannot be said; what was added is taken back. */
+bool speak_program(speaker *s, uint32_t *outputs);
+
+/* ---- speak_contract.c, speak_window.c: reductions that are operators of their own ---- */
+/* A sum of products, and an addend for each output channel (0: none): in the frame. IR_NONE: it is no such sum. */
+uint32_t speak_contraction(speak_frame_values *f, lang_ref sum, lang_ref addend);
+/* The largest, or the sum, of a window. counts: a constant in the frame that the sum is divided by; IR_NONE: none. */
+uint32_t speak_window(speak_frame_values *f, lang_ref reduction, uint32_t counts);
+
+/* Index = stride * output + dilation * reduced + offset, along an extent. */
+typedef struct speak_tap {
+    uint32_t axis; /* of the tensor that is read */
+    lang_digit out, in;
+    int64_t stride, dilation, offset, extent;
+} speak_tap;
+/* What is added before and behind for the outermost taps. false: more than windows have. */
+bool speak_tap_pads(const speak_tap *t, int64_t *before, int64_t *after);
+
+#endif

@@ -1,0 +1,567 @@
+/* speak_contract.c - sums of products: convolutions and matrix products, by the roles of their digits.
+ *
+ * Takes a sum of a product of two reads. Gives the operator of the vocabulary whose roles they are: with an index that mixes an
+ * output digit and a reduced one a convolution over those extents, else a product of matrices. Operands are brought into its order of
+ * extents, which costs nothing where they are constants.
+ */
+#include <string.h>
+
+#include "passes/speak.h"
+
+enum { MOST_TAPS = 3 };
+
+typedef struct digit_list {
+    uint32_t n;
+    lang_digit at[SPEAK_DIGITS];
+} digit_list;
+
+typedef struct contraction {
+    speak_frame_values *f;
+    speaker *s;
+    lang_ref a, b, addend;
+    speak_axes frame; /* of outer and reduced digits */
+    bool reduced[SPEAK_DIGITS], in_a[SPEAK_DIGITS], in_b[SPEAK_DIGITS];
+    digit_list batch, taps, groups, m,
+        k; /* of a convolution: images; window places; groups; filters; channels of a group */
+    speak_tap tap[MOST_TAPS];
+    uint32_t tap_count;
+    uint32_t axes[IR_MAX_RANK]; /* of a's tensor: images, windows, channels */
+    uint32_t axis_count, batch_axes, channel_axes;
+} contraction;
+
+static void push(digit_list *to, const lang_digit *d) {
+    to->at[to->n++] = *d;
+}
+
+static void append(digit_list *to, const digit_list *from) {
+    for (uint32_t k = 0; k < from->n; k++) {
+        push(to, &from->at[k]);
+    }
+}
+
+static bool occurs(const contraction *c, lang_ref read, bool *in) {
+    lang_digits index[LANG_MAX_RANK];
+    int64_t factor[SPEAK_DIGITS];
+    if (!lang_digits_read(c->s->p, read, index)) {
+        return false;
+    }
+    memset(in, 0, SPEAK_DIGITS);
+    for (uint32_t k = 0; k < c->s->p->tensors.at[lang_at(c->s->p, read)->index].rank; k++) {
+        if (!speak_factors(&c->frame, &index[k], factor)) {
+            return false;
+        }
+        for (uint32_t i = 0; i < c->frame.n; i++) {
+            in[i] = in[i] || factor[i] != 0;
+        }
+    }
+    return true;
+}
+
+/* Does an index of a mix an output digit that b has not with a reduced one? */
+static bool mixes(const contraction *c, lang_ref read, const bool *other) {
+    const lang_tensor *t = &c->s->p->tensors.at[lang_at(c->s->p, read)->index];
+    lang_digits index[LANG_MAX_RANK];
+    int64_t factor[SPEAK_DIGITS];
+    bool any = false;
+    if (lang_at(c->s->p, read)->flat || !lang_digits_read(c->s->p, read, index)) {
+        return false;
+    }
+    for (uint32_t k = 0; k < t->rank; k++) {
+        bool outer = false, reduced = false;
+        if (speak_factors(&c->frame, &index[k], factor)) {
+            for (uint32_t i = 0; i < c->frame.n; i++) {
+                outer = outer || (factor[i] != 0 && !c->reduced[i] && !other[i]);
+                reduced = reduced || (factor[i] != 0 && c->reduced[i]);
+            }
+        }
+        any = any || (outer && reduced);
+    }
+    return any;
+}
+
+static bool prepare(contraction *c, lang_ref sum) {
+    speaker *s = c->s;
+    const lang_node *n = lang_at(s->p, sum);
+    const lang_ref body = lang_operand(s->p, sum, n->count - 2);
+    const lang_node *product = lang_at(s->p, body);
+    uint32_t vars[LANG_MAX_VARS], outer = 0;
+    if (lang_operand(s->p, sum, n->count - 3) != 0 || lang_operand(s->p, sum, n->count - 1) != 0 ||
+        product->kind != LANG_WORD_ || product->code != LANG_MUL) {
+        return false;
+    }
+    c->a = lang_operand(s->p, body, 0);
+    c->b = lang_operand(s->p, body, 1);
+    if (lang_at(s->p, c->a)->kind != LANG_READ || lang_at(s->p, c->b)->kind != LANG_READ || c->a == c->b) {
+        return false;
+    }
+    for (uint32_t k = 0; k < c->f->frame.n; k++) {
+        if (k == 0 || c->f->frame.at[k].var != c->f->frame.at[k - 1].var) {
+            vars[outer++] = c->f->frame.at[k].var;
+        }
+    }
+    for (uint32_t k = 0; k < n->count - 3; k++) {
+        vars[outer + k] = lang_at(s->p, lang_operand(s->p, sum, k))->index;
+    }
+    if (!speak_frame(s, &body, 1, vars, outer + n->count - 3, &c->f->frame, &c->frame)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < c->frame.n; i++) {
+        for (uint32_t k = 0; k < n->count - 3; k++) {
+            c->reduced[i] = c->reduced[i] || c->frame.at[i].var == vars[outer + k];
+        }
+    }
+    return occurs(c, c->a, c->in_a) && occurs(c, c->b, c->in_b);
+}
+
+static void swap(contraction *c) {
+    const lang_ref r = c->a;
+    bool in[SPEAK_DIGITS];
+    c->a = c->b;
+    c->b = r;
+    memcpy(in, c->in_a, sizeof in);
+    memcpy(c->in_a, c->in_b, sizeof in);
+    memcpy(c->in_b, in, sizeof in);
+}
+
+/* The result, with its digits in this order, in the frame of the sum. */
+static uint32_t finish(contraction *c, uint32_t t, const digit_list *digits) {
+    speak_axes from = {.tensor = t, .n = digits->n};
+    memcpy(from.at, digits->at, sizeof digits->at);
+    if (t == IR_NONE) {
+        return IR_NONE;
+    }
+    /* the frame's digits may be coarser */
+    lang_digit fine[SPEAK_DIGITS];
+    int64_t dims[SPEAK_DIGITS];
+    uint32_t n = 0;
+    const speak_axes *outer = &c->f->frame;
+    for (uint32_t i = 0; i < c->frame.n; i++) {
+        if (!c->reduced[i]) {
+            fine[n++] = c->frame.at[i];
+        }
+    }
+    for (uint32_t k = 0; k < outer->n; k++) {
+        dims[k] = 1;
+        for (uint32_t i = 0; i < digits->n; i++) {
+            const lang_digit *d = &digits->at[i], *o = &outer->at[k];
+            dims[k] *= d->var == o->var && d->low >= o->low && d->low < o->low * o->extent ? d->extent : 1;
+        }
+        if (dims[k] != 1 && dims[k] != outer->at[k].extent) {
+            return IR_NONE;
+        }
+    }
+    return speak_arrange(c->s, &from, fine, n, outer->n, dims);
+}
+
+/* ---- convolutions ---- */
+
+/* The digits of a's index along one extent, from the largest factor on. */
+static bool sort_extent(contraction *c, uint32_t axis, const lang_digits *form) {
+    int64_t factor[SPEAK_DIGITS];
+    digit_list groups = {0}, channels = {0};
+    uint32_t outer = 0, tap = IR_NONE, image = IR_NONE;
+    const lang_tensor *t = &c->s->p->tensors.at[lang_at(c->s->p, c->a)->index];
+    if (!speak_factors(&c->frame, form, factor)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < c->frame.n; i++) {
+        if (factor[i] == 0) {
+            continue;
+        }
+        if (!c->reduced[i] && !c->in_b[i]) {
+            outer++;
+            image = i;
+        } else if (!c->reduced[i]) {
+            push(&groups, &c->frame.at[i]);
+        } else if (c->in_b[i]) {
+            push(&channels, &c->frame.at[i]);
+            tap = i;
+        } else {
+            return false;
+        }
+    }
+    if (outer == 1 && groups.n == 0 && channels.n == 1) {
+        speak_tap w = {.axis = axis, .out = c->frame.at[image], .in = c->frame.at[tap], .extent = t->dim[axis]};
+        w.stride = factor[image];
+        w.dilation = factor[tap];
+        w.offset = form->constant;
+        if (c->tap_count == MOST_TAPS || w.stride < 1 || w.dilation < 1) {
+            return false;
+        }
+        c->tap[c->tap_count++] = w;
+        return true;
+    }
+    if (form->constant != 0) {
+        return false;
+    }
+    if (outer == 1 && groups.n == 0 && channels.n == 0) {
+        push(&c->batch, &c->frame.at[image]);
+        return factor[image] == 1 && c->frame.at[image].extent == t->dim[axis];
+    }
+    /* g * extent of c + c, or either alone */
+    if (outer != 0 || groups.n > 1 || channels.n > 1) {
+        return false;
+    }
+    append(&c->groups, &groups);
+    append(&c->k, &channels);
+    return speak_extents(groups.at, groups.n) * speak_extents(channels.at, channels.n) == t->dim[axis] ||
+           groups.n + channels.n == 0;
+}
+
+/* Which extent of a is what; a must not be flat. */
+static bool sort_out(contraction *c) {
+    const lang_tensor *t = &c->s->p->tensors.at[lang_at(c->s->p, c->a)->index];
+    lang_digits index[LANG_MAX_RANK];
+    uint32_t kind[LANG_MAX_RANK]; /* 0 images, 1 windows, 2 channels */
+    if (t->rank > IR_MAX_RANK || !lang_digits_read(c->s->p, c->a, index)) {
+        return false;
+    }
+    for (uint32_t k = 0; k < t->rank; k++) {
+        const uint32_t batch = c->batch.n, taps = c->tap_count;
+        if (!sort_extent(c, k, &index[k])) {
+            return false;
+        }
+        kind[k] = c->batch.n > batch ? 0 : c->tap_count > taps ? 1 : 2;
+        if (kind[k] == 2 && t->dim[k] == 1 && index[k].n == 0) {
+            kind[k] = 0; /* an extent of 1 of nothing */
+        }
+    }
+    for (uint32_t what = 0; what < 3; what++) {
+        for (uint32_t k = 0; k < t->rank; k++) {
+            if (kind[k] == what) {
+                c->axes[c->axis_count++] = k;
+                c->batch_axes += what == 0;
+                c->channel_axes += what == 2;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < c->frame.n; i++) {
+        if (!c->in_a[i] && c->in_b[i] && !c->reduced[i]) {
+            push(&c->m, &c->frame.at[i]);
+        } else if ((c->reduced[i] && !(c->in_a[i] && c->in_b[i]) && c->frame.at[i].extent > 1) ||
+                   (!c->in_a[i] && !c->in_b[i] && c->frame.at[i].extent > 1)) {
+            return false; /* summed over nothing of the one, or repeated */
+        }
+    }
+    return c->tap_count > 0;
+}
+
+/* How an operator of the vocabulary has its extents: windows in front of the channels, or behind. */
+typedef struct convolution {
+    const char *word;
+    uint32_t least, most; /* extents of the window */
+    bool channels_last;
+    enum { FILTERS_FIRST, FILTERS_LAST, DEPTHWISE } weights;
+    bool groups;
+} convolution;
+
+static const convolution convolutions[] = {{"depthwise_conv2d", 1, 2, true, DEPTHWISE, true},
+                                           {"conv2d", 1, 2, true, FILTERS_FIRST, true},
+                                           {"conv3d", 3, 3, true, FILTERS_LAST, false},
+                                           {"conv", 1, 3, false, FILTERS_FIRST, true}};
+
+/* The image: its extents in the operator's order; windows of fewer extents than it has get extents of 1. */
+static uint32_t image_of(contraction *c, const convolution *o, uint32_t windows) {
+    speaker *s = c->s;
+    const lang_tensor *t = &s->p->tensors.at[lang_at(s->p, c->a)->index];
+    int64_t perm[IR_MAX_RANK], dims[IR_MAX_RANK];
+    const uint32_t first = c->batch_axes, last = c->batch_axes + c->tap_count;
+    uint32_t n = 0, at = 0;
+    for (uint32_t k = 0; k < first; k++) {
+        perm[n++] = c->axes[k];
+    }
+    for (uint32_t k = last; !o->channels_last && k < c->axis_count; k++) {
+        perm[n++] = c->axes[k];
+    }
+    for (uint32_t k = first; k < last; k++) {
+        perm[n++] = c->axes[k];
+    }
+    for (uint32_t k = last; o->channels_last && k < c->axis_count; k++) {
+        perm[n++] = c->axes[k];
+    }
+    const int64_t channels = speak_extents(c->groups.at, c->groups.n) * speak_extents(c->k.at, c->k.n);
+    dims[at++] = speak_extents(c->batch.at, c->batch.n);
+    if (!o->channels_last) {
+        dims[at++] = channels;
+    }
+    for (uint32_t k = c->tap_count; k < windows; k++) {
+        dims[at++] = 1;
+    }
+    for (uint32_t k = 0; k < c->tap_count; k++) {
+        dims[at++] = t->dim[c->tap[k].axis];
+    }
+    if (o->channels_last) {
+        dims[at++] = channels;
+    }
+    const uint32_t x = speak_transpose(s, s->tensor[lang_at(s->p, c->a)->index], n, perm);
+    return speak_reshape(s, x, at, dims);
+}
+
+static uint32_t weights_of(contraction *c, const convolution *o, uint32_t windows) {
+    speaker *s = c->s;
+    digit_list order = {0}, taps = {0};
+    speak_axes w;
+    int64_t dims[IR_MAX_RANK];
+    const int64_t filters = speak_extents(c->groups.at, c->groups.n) * speak_extents(c->m.at, c->m.n);
+    const int64_t channels = speak_extents(c->k.at, c->k.n);
+    uint32_t at = 0;
+    for (uint32_t k = 0; k < c->tap_count; k++) {
+        push(&taps, &c->tap[k].in);
+    }
+    if (o->weights == FILTERS_FIRST) {
+        append(&order, &c->groups);
+        append(&order, &c->m);
+        if (!o->channels_last) {
+            append(&order, &c->k);
+        }
+        append(&order, &taps);
+        if (o->channels_last) {
+            append(&order, &c->k);
+        }
+    } else {
+        append(&order, &taps);
+        append(&order, &c->k);
+        append(&order, &c->groups);
+        append(&order, &c->m);
+    }
+    dims[at++] = o->weights == FILTERS_FIRST ? filters : 1;
+    at -= o->weights == FILTERS_LAST;
+    if (!o->channels_last) {
+        dims[at++] = channels;
+    }
+    for (uint32_t k = c->tap_count; k < windows; k++) {
+        dims[at++] = 1;
+    }
+    for (uint32_t k = 0; k < c->tap_count; k++) {
+        dims[at++] = c->tap[k].in.extent;
+    }
+    if (o->channels_last && o->weights != DEPTHWISE) {
+        dims[at++] = channels;
+    }
+    if (o->weights != FILTERS_FIRST) {
+        dims[at++] = filters;
+    }
+    if (!speak_read(s, c->b, &c->frame, &w)) {
+        return IR_NONE;
+    }
+    return speak_arrange(s, &w, order.at, order.n, at, dims);
+}
+
+/* An addend of one value for each of these digits, as a list. */
+static uint32_t addend_of(contraction *c, const digit_list *digits) {
+    speak_axes b;
+    const int64_t n = speak_extents(digits->at, digits->n);
+    if (c->addend == 0 || !speak_read(c->s, c->addend, &c->frame, &b)) {
+        return IR_NONE;
+    }
+    if (speak_extents(b.at, b.n) != n) {
+        return IR_NONE;
+    }
+    return speak_arrange(c->s, &b, digits->at, digits->n, 1, &n);
+}
+
+static uint32_t convolve(contraction *c, const convolution *o, bool padded) {
+    speaker *s = c->s;
+    const uint32_t windows = c->tap_count < 2 && o->channels_last ? 2 : c->tap_count, more = windows - c->tap_count;
+    int64_t strides[MOST_TAPS], dilations[MOST_TAPS], pads[2 * MOST_TAPS] = {0};
+    int64_t before[IR_MAX_RANK] = {0}, after[IR_MAX_RANK] = {0};
+    const uint32_t first = o->channels_last ? 1 : 2;
+    const int64_t groups = speak_extents(c->groups.at, c->groups.n), channels = speak_extents(c->k.at, c->k.n);
+    digit_list filters = c->groups, digits = c->batch;
+    if (c->tap_count < o->least || c->tap_count > o->most || (!o->groups && groups != 1) ||
+        (o->weights == DEPTHWISE && (channels != 1 || groups == 1))) {
+        return IR_NONE;
+    }
+    append(&filters, &c->m);
+    for (uint32_t k = 0; k < windows; k++) {
+        strides[k] = dilations[k] = 1;
+        if (k >= more) {
+            const speak_tap *w = &c->tap[k - more];
+            strides[k] = w->stride;
+            dilations[k] = w->dilation;
+            if (!speak_tap_pads(w, &before[first + k], &after[first + k])) {
+                return IR_NONE;
+            }
+        }
+    }
+    uint32_t x = image_of(c, o, windows);
+    for (uint32_t k = 0; k < windows; k++) {
+        if (!padded) {
+            pads[k] = before[first + k];
+            pads[windows + k] = after[first + k];
+        }
+    }
+    x = padded ? speak_pad(s, x, before, after, (base_value){.f = 0}) : x;
+    uint32_t inputs[3] = {x, weights_of(c, o, windows), addend_of(c, &filters)};
+    if (c->addend == 0) { /* some kernels want it */
+        const int64_t count = speak_extents(filters.at, filters.n);
+        inputs[2] = speak_constant(s, BASE_F32, 1, &count, BASE_NEWS(s->scratch, float, (size_t)count + 1));
+    }
+    if (inputs[0] == IR_NONE || inputs[1] == IR_NONE || inputs[2] == IR_NONE) {
+        return IR_NONE;
+    }
+    ir_node *n = speak_node(s, o->word, inputs, 3, BASE_NONE);
+    ir_attr_ints(s->m, n, "strides", strides, windows);
+    ir_attr_ints(s->m, n, "dilations", dilations, windows);
+    ir_attr_ints(s->m, n, "pads", pads, 2 * (size_t)windows);
+    if (!o->channels_last) {
+        ir_attr_int(s->m, n, "group", groups);
+    }
+    const uint32_t y = speak_done(s);
+    if (!o->channels_last) {
+        append(&digits, &filters);
+    }
+    for (uint32_t k = 0; k < c->tap_count; k++) {
+        push(&digits, &c->tap[k].out);
+    }
+    if (o->channels_last) {
+        append(&digits, &filters);
+    }
+    for (uint32_t k = 0; y != IR_NONE && k < c->tap_count; k++) {
+        if (speak_shape(s, y)->dim[first + more + k] != c->tap[k].out.extent) {
+            return IR_NONE;
+        }
+    }
+    return finish(c, y, &digits);
+}
+
+/* What is outside the image counts as 0. */
+static bool fills_with_zero(const contraction *c) {
+    const lang_node *n = lang_at(c->s->p, c->a);
+    const lang_node *fill = n->has_fill ? lang_at(c->s->p, lang_operand(c->s->p, c->a, n->count - 1)) : NULL;
+    bool pads = false;
+    for (uint32_t k = 0; k < c->tap_count; k++) {
+        int64_t before = 0, after = 0;
+        (void)speak_tap_pads(&c->tap[k], &before, &after);
+        pads = pads || before != 0 || after != 0;
+    }
+    return !pads || (fill != NULL && fill->kind == LANG_CONST && fill->value.f == 0.0);
+}
+
+static uint32_t say_convolution(contraction *c) {
+    const speak_mark mark = speak_here(c->s);
+    if (!sort_out(c) || !fills_with_zero(c)) {
+        return IR_NONE;
+    }
+    for (size_t i = 0; i < sizeof convolutions / sizeof convolutions[0]; i++) {
+        for (unsigned padded = 0; padded < 2; padded++) {
+            const uint32_t y = convolve(c, &convolutions[i], padded != 0);
+            if (y != IR_NONE) {
+                return y;
+            }
+            speak_back(c->s, mark);
+        }
+    }
+    return IR_NONE;
+}
+
+/* ---- products of matrices ---- */
+
+/* Digits in the order in which they stand in memory, so that the operand need not be moved. */
+static void collect(const contraction *c, const speak_axes *in, bool reduced, bool both, digit_list *out) {
+    for (uint32_t i = 0; i < in->n; i++) {
+        for (uint32_t k = 0; k < c->frame.n; k++) {
+            const lang_digit *d = &c->frame.at[k];
+            if (in->at[i].var == d->var && in->at[i].low == d->low && c->reduced[k] == reduced &&
+                (reduced || (c->in_a[k] && c->in_b[k]) == both)) {
+                push(out, d);
+            }
+        }
+    }
+}
+
+static uint32_t multiply(contraction *c, const speak_axes *a, const speak_axes *b, bool connected) {
+    speaker *s = c->s;
+    digit_list batch = {0}, m = {0}, n = {0}, k = {0}, order = {0}, digits;
+    int64_t dims[IR_MAX_RANK];
+    uint32_t inputs[3], at = 0;
+    collect(c, a, false, true, &batch);
+    collect(c, a, false, false, &m);
+    collect(c, b, false, false, &n);
+    collect(c, a, true, false, &k);
+    const int64_t rows = speak_extents(m.at, m.n), inner = speak_extents(k.at, k.n), columns = speak_extents(n.at, n.n),
+                  matrices = speak_extents(batch.at, batch.n);
+    if (k.n == 0 || (connected && matrices != 1)) {
+        return IR_NONE;
+    }
+    append(&order, &batch);
+    append(&order, &m);
+    append(&order, &k);
+    if (matrices != 1) {
+        dims[at++] = matrices;
+    }
+    dims[at] = rows;
+    dims[at + 1] = inner;
+    inputs[0] = speak_arrange(s, a, order.at, order.n, at + 2, dims);
+    order = batch;
+    append(&order, connected ? &n : &k);
+    append(&order, connected ? &k : &n);
+    dims[at] = connected ? columns : inner;
+    dims[at + 1] = connected ? inner : columns;
+    inputs[1] = speak_arrange(s, b, order.at, order.n, at + 2, dims);
+    inputs[2] = connected ? addend_of(c, &n) : IR_NONE;
+    digits = batch;
+    append(&digits, &m);
+    append(&digits, &n);
+    if (inputs[0] == IR_NONE || inputs[1] == IR_NONE || (c->addend != 0 && inputs[2] == IR_NONE)) {
+        return IR_NONE;
+    }
+    if (!connected) {
+        return finish(c, speak_word(s, "batch_matmul", inputs, 2, BASE_NONE), &digits);
+    }
+    const speak_mark mark = speak_here(s);
+    uint32_t y = speak_word(s, "fully_connected", inputs, c->addend != 0 ? 3 : 2, BASE_NONE);
+    if (y == IR_NONE) {
+        speak_back(s, mark);
+        ir_attr_int(s->m, speak_node(s, "gemm", inputs, c->addend != 0 ? 3 : 2, BASE_NONE), "transB", 1);
+        y = speak_done(s);
+    }
+    return finish(c, y, &digits);
+}
+
+static uint32_t say_product(contraction *c) {
+    const speak_mark mark = speak_here(c->s);
+    speak_axes a, b;
+    if (!speak_read(c->s, c->a, &c->frame, &a) || !speak_read(c->s, c->b, &c->frame, &b)) {
+        return IR_NONE;
+    }
+    for (uint32_t i = 0; i < c->frame.n; i++) {
+        if (c->frame.at[i].extent > 1 && c->reduced[i] && !(c->in_a[i] && c->in_b[i])) {
+            return IR_NONE;
+        }
+    }
+    const speak_mark read = speak_here(c->s);
+    uint32_t y = multiply(c, &a, &b, true);
+    if (y == IR_NONE && c->addend == 0) {
+        speak_back(c->s, read);
+        y = multiply(c, &a, &b, false);
+    }
+    if (y == IR_NONE) {
+        speak_back(c->s, mark);
+    }
+    return y;
+}
+
+static bool is_constant(const contraction *c, lang_ref read) {
+    const uint32_t t = c->s->tensor[lang_at(c->s->p, read)->index];
+    return t != IR_NONE && c->s->g->tensors.at[t].data != NULL;
+}
+
+uint32_t speak_contraction(speak_frame_values *f, lang_ref sum, lang_ref addend) {
+    contraction *c = BASE_NEW(f->s->scratch, contraction);
+    *c = (contraction){.f = f, .s = f->s, .addend = addend};
+    if (!base_type_is_float((base_type)lang_at(f->s->p, sum)->type) || !prepare(c, sum)) {
+        return IR_NONE;
+    }
+    if (mixes(c, c->a, c->in_b)) {
+        return say_convolution(c);
+    }
+    if (mixes(c, c->b, c->in_a)) {
+        swap(c);
+        return say_convolution(c);
+    }
+    if (is_constant(c, c->a) && !is_constant(c, c->b)) {
+        swap(c);
+    }
+    return say_product(c);
+}

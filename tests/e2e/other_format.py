@@ -1,0 +1,94 @@
+# ctest: name=e2e.other_format, timeout=300
+"""ONNX models as TFLite files and back: operators are said in those of the other format, convolutions channels last, and no transpose is left
+between operators. What was written is compared with the model as it was read on the evaluator (docs/ARCHITECTURE.md), which is itself held against the standards."""
+import os
+import pathlib
+import random
+import re
+import tempfile
+
+import onnx_build as onnx
+from support import burin
+
+os.chdir(tempfile.mkdtemp())
+random.seed(3)
+
+
+def numbers(n, low=-1.0, high=1.0):
+    return [random.uniform(low, high) for _ in range(n)]
+
+
+def write(name, nodes, inputs, outputs, constants, opset=17):
+    pathlib.Path(name).write_bytes(onnx.model(onnx.graph(
+        nodes, [onnx.value(n, "f32", d) for n, d in inputs], [onnx.value(n, "f32", d) for n, d in outputs],
+        [onnx.tensor(n, k, d, v) for n, k, d, v in constants]), opset))
+
+
+def node(op, inputs, output, **attributes):
+    return onnx.node(op, inputs.split(), output.split(), **attributes)
+
+
+def words(path):
+    """The operators of a file, in order."""
+    burin("compile", path, "--target", "ir", "-o", "seen.ir", "--force", "--quiet", "-O", "0")
+    return re.findall(r"^  node (\w+)", pathlib.Path("seen.ir").read_text(), re.M)
+
+
+def layout(done):
+    return tuple(map(int, re.search(r"layout +(\d+) transposes, (\d+) of them between operators", done.stdout).groups()))
+
+
+# ---- a residual network: everything that is around convolutions goes channels last; one transpose, at the input ----
+write("net.onnx", [
+    node("Conv", "x w0 b0", "c0", strides=[2, 2], pads=[1, 1, 1, 1]),
+    node("BatchNormalization", "c0 s m0 m1 v", "n0"),
+    node("Relu", "n0", "r0"),
+    node("MaxPool", "r0", "p0", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
+    node("Conv", "p0 w1", "c1", pads=[1, 1, 1, 1]),
+    node("Clip", "c1 zero six", "r1"),
+    node("Conv", "r1 w2 b0", "c2", group=4, pads=[1, 1, 1, 1]),
+    node("Add", "c2 p0", "a0"),
+    node("Mul", "a0 per", "a1"),
+    node("Concat", "a1 r1", "k0", axis=1),
+    node("AveragePool", "k0", "p1", kernel_shape=[2, 2], strides=[1, 1], pads=[0, 0, 1, 1], count_include_pad=1),
+    node("Flatten", "p1", "f0"),
+    node("Gemm", "f0 w3 b3", "g0", transB=1),
+    node("Softmax", "g0", "y", axis=1)],
+    [("x", [1, 3, 16, 16])], [("y", [1, 5])],
+    [("w0", "f32", [4, 3, 3, 3], numbers(108)), ("b0", "f32", [4], numbers(4)), ("s", "f32", [4], numbers(4, 0.5, 2)), ("m0", "f32", [4], numbers(4)),
+     ("m1", "f32", [4], numbers(4)), ("v", "f32", [4], numbers(4, 0.5, 2)), ("w1", "f32", [4, 4, 3, 3], numbers(144)),
+     ("zero", "f32", [], [0.0]), ("six", "f32", [], [6.0]), ("w2", "f32", [4, 1, 3, 3], numbers(36)), ("per", "f32", [4, 1, 1], numbers(4)),
+     ("w3", "f32", [5, 8 * 16], numbers(640)), ("b3", "f32", [5], numbers(5))])
+done = burin("compile", "net.onnx", "-o", "net.tflite")
+assert layout(done) == (1, 0), done.stdout
+assert "4 inputs compared with the model as it was read" in done.stdout
+assert words("net.tflite") == ["transpose", "pad", "conv2d", "pad", "max_pool2d", "conv2d", "depthwise_conv2d", "add", "mul", "concatenation", "pad",
+                               "average_pool2d", "reshape", "fully_connected", "softmax"], words("net.tflite")
+# the reduction of the image is by 4: channels of 4 by 4, 8 of them, and no batch normalisation of its own is left
+text = pathlib.Path("seen.ir").read_text()
+assert 'act: text "relu6"' in text and 'act: text "relu"' in text
+done = burin("compile", "net.tflite", "-o", "back.onnx")
+assert layout(done)[1] == 0, done.stdout
+assert "compared with the model as it was read" in done.stdout
+
+# ---- no image: products and reductions ----
+write("flat.onnx", [
+    node("MatMul", "x w", "m"), node("Add", "m b", "a"), node("LayerNormalization", "a s b", "n", axis=-1), node("Gelu", "n", "y")],
+    [("x", [2, 5, 6])], [("y", [2, 5, 4])],
+    [("w", "f32", [6, 4], numbers(24)), ("b", "f32", [4], numbers(4)), ("s", "f32", [4], numbers(4))], 20)
+done = burin("compile", "flat.onnx", "-o", "flat.tflite")
+assert layout(done) == (0, 0) and "compared with the model as it was read" in done.stdout, done.stdout
+
+# ---- channels that are shuffled need one transpose, and no more ----
+write("shuffle.onnx", [
+    node("Conv", "x w", "c"), node("Reshape", "c five", "r"), node("Transpose", "r", "t", perm=[0, 2, 1, 3, 4]), node("Reshape", "t four", "f"),
+    node("Conv", "f w", "y")],
+    [("x", [1, 6, 4, 4])], [("y", [1, 6, 4, 4])],
+    [("w", "f32", [6, 6, 1, 1], numbers(36)), ("five", "i64", [5], [1, 2, 3, 4, 4]), ("four", "i64", [4], [1, 6, 4, 4])])
+done = burin("compile", "shuffle.onnx", "-o", "shuffle.tflite")
+assert layout(done) == (3, 1), done.stdout
+
+# ---- what cannot be said is refused by name, and nothing is left ----
+write("det.onnx", [node("Det", "x", "y")], [("x", [2, 2])], [("y", [])], [])
+done = burin("compile", "det.onnx", "-o", "det.tflite", status=1)
+assert "Det: TFLite cannot say this operator" in done.stderr and not pathlib.Path("det.tflite").exists(), done.stderr

@@ -219,6 +219,27 @@ static bool expand_node(passes_context *c, ir_model *m, ir_graph *g, const ir_no
     return said;
 }
 
+/* A product with a constant matrix, which a fully connected operator says, too: that takes a bias and an activation. */
+static bool may_connect(const ir_graph *g, const ir_node *n) {
+    const ir_tensor *w =
+        n->input_count == 2 && n->inputs[0] != IR_NONE && n->inputs[1] != IR_NONE ? &g->tensors.at[n->inputs[1]] : NULL;
+    return strcmp(n->op, "batch_matmul") == 0 && w != NULL && w->data != NULL && w->shape.rank == 2 &&
+           w->type == BASE_F32 && g->tensors.at[n->inputs[0]].data == NULL && may_expand(g, n);
+}
+
+static bool connect(passes_context *c, ir_model *m, ir_graph *g, const ir_node *n) {
+    const size_t first = g->nodes.n;
+    bool connected = false;
+    if (!may_connect(g, n) || !expand_node(c, m, g, n)) {
+        return false;
+    }
+    for (size_t i = first; i < g->nodes.n; i++) {
+        connected = connected || strcmp(g->nodes.at[i].op, "fully_connected") == 0;
+    }
+    g->nodes.n = connected ? g->nodes.n : first;
+    return connected;
+}
+
 static void expand_graph(passes_context *c, ir_model *m, ir_graph *g) {
     const size_t count = g->nodes.n;
     ir_node *old = g->nodes.at;
@@ -228,7 +249,7 @@ static void expand_graph(passes_context *c, ir_model *m, ir_graph *g) {
         base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
         const bool said = !may_expand(g, &old[i]) || c->vocabulary->says(c->vocabulary->user, scratch, m, g, &old[i]);
         base_arena_free(scratch);
-        if (said || !expand_node(c, m, g, &old[i])) {
+        if (said ? !connect(c, m, g, &old[i]) : !expand_node(c, m, g, &old[i])) {
             *BASE_PUSH(m->arena, &g->nodes) = old[i];
         } else {
             c->expanded = true;

@@ -7,7 +7,8 @@
 
 #include "passes/speak.h"
 
-#define MOST_MADE ((int64_t)1 << 26) /* elements of a reduction's body */
+#define MOST_MADE ((int64_t)1 << 26)    /* elements of a reduction's body */
+#define MOST_INDICES ((int64_t)1 << 22) /* that become a constant */
 
 static const struct {
     lang_word word;
@@ -31,13 +32,28 @@ static uint32_t number(speaker *s, base_type type, double v) {
     return speak_scalar(s, type, base_type_is_float(type) ? (base_value){.f = v} : (base_value){.i = (int64_t)v});
 }
 
-/* What is said in other words, where there is no operator: each equal but for rounding. */
+/* What is said in other words, where there is no operator: each equal but for rounding, which near 0 may be more than of itself. */
 static uint32_t other_words(speaker *s, lang_word w, base_type type, const uint32_t *v) {
     uint32_t a, b;
     switch (w) {
     case LANG_RSQRT:
         a = speak_word(s, "sqrt", v, 1, BASE_NONE);
         return speak_word(s, "div", (uint32_t[]){number(s, type, 1), a}, 2, BASE_NONE);
+    case LANG_EXPM1:
+        a = speak_word(s, "exp", v, 1, BASE_NONE);
+        return speak_word(s, "sub", (uint32_t[]){a, number(s, type, 1)}, 2, BASE_NONE);
+    case LANG_LOG1P:
+        a = speak_word(s, "add", (uint32_t[]){v[0], number(s, type, 1)}, 2, BASE_NONE);
+        return speak_word(s, "log", &a, 1, BASE_NONE);
+    case LANG_EXP2:
+        a = speak_word(s, "mul", (uint32_t[]){v[0], number(s, type, 0.693147180559945309)}, 2, BASE_NONE);
+        return speak_word(s, "exp", &a, 1, BASE_NONE);
+    case LANG_SINH:
+    case LANG_COSH:
+        a = speak_word(s, "exp", v, 1, BASE_NONE);
+        b = speak_word(s, "div", (uint32_t[]){number(s, type, 1), a}, 2, BASE_NONE);
+        a = speak_word(s, w == LANG_SINH ? "sub" : "add", (uint32_t[]){a, b}, 2, BASE_NONE);
+        return speak_word(s, "mul", (uint32_t[]){a, number(s, type, 0.5)}, 2, BASE_NONE);
     case LANG_NEG:
         return speak_word(s, "mul", (uint32_t[]){v[0], number(s, type, -1)}, 2, BASE_NONE);
     case LANG_TAN:
@@ -86,7 +102,7 @@ static uint32_t say_form(speak_frame_values *f, const lang_digits *form, base_ty
         dims[k] = factor[k] != 0 ? f->frame.at[k].extent : 1;
         total *= dims[k];
     }
-    if (total > MOST_MADE) {
+    if (total > MOST_INDICES) {
         return IR_NONE;
     }
     void *data = base_alloc(f->s->scratch, (size_t)total + 1, 8);

@@ -7,6 +7,8 @@
 
 #include "passes/speak.h"
 
+#define LARGEST_CONSTANT ((uint64_t)1 << 28) /* bytes that are made when a file is written */
+
 speak_mark speak_here(const speaker *s) {
     return (speak_mark){s->g->nodes.n, s->g->tensors.n};
 }
@@ -79,7 +81,9 @@ uint32_t speak_done(speaker *s) {
         return take_back(s);
     }
     if (all_constant(s, n)) {
-        const bool done = ops_evaluate(s->c->arena, s->c->ops, s->m, s->g, n, &s->c->goal);
+        uint64_t bytes = 0;
+        const bool done = ir_tensor_bytes(&s->g->tensors.at[t], &bytes) && bytes <= LARGEST_CONSTANT &&
+                          ops_evaluate(s->c->arena, s->c->ops, s->m, s->g, n, &s->c->goal);
         s->g->nodes.n -= done;
         return done ? t : take_back(s);
     }

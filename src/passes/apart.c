@@ -2,7 +2,8 @@
  *
  * Takes two nodes of one graph, the second with reals in place of quantised numbers. Gives the largest difference of sampled
  * elements, in steps of the output's scale: corners and random ones, for inputs over the whole range and near zero. The
- * definitions are evaluated, so that whatever one of them does not read (a zero point, an output's scale) shows.
+ * definitions are evaluated, so that whatever one of them does not read (a zero point, an output's scale) shows. And whether
+ * a node only moves numbers, whatever they stand for.
  */
 #include <math.h>
 #include <string.h>
@@ -162,4 +163,71 @@ bool passes_steps_apart(passes_context *c, const ir_model *m, const ir_graph *g,
     }
     base_arena_free(s.scratch);
     return done;
+}
+
+/* ---- what only moves numbers ---- */
+
+/* The value is one of the inputs' elements, a place, or a constant. */
+static bool is_moved(const lang_program *p, lang_ref r) {
+    const lang_node *n = lang_at(p, r);
+    switch (n->kind) {
+    case LANG_WORD_:
+        return n->code == LANG_IF && is_moved(p, lang_operand(p, r, 1)) && is_moved(p, lang_operand(p, r, 2));
+    case LANG_REDUCE:
+        return n->code != LANG_SUM && n->code != LANG_PROD && is_moved(p, lang_operand(p, r, n->count - 2));
+    default:
+        return true;
+    }
+}
+
+static bool program_moves(base_arena *scratch, const lang_program *p) {
+    const lang_program *simple = lang_simplify(scratch, p);
+    bool moves = simple != NULL;
+    for (size_t i = 0; moves && i < simple->stages.n; i++) {
+        moves = is_moved(simple, simple->stages.at[i].body);
+    }
+    return moves;
+}
+
+bool passes_only_moves(passes_context *c, const ir_model *m, const ir_graph *g, const ir_node *n) {
+    base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
+    base_diags ignored = {.arena = scratch};
+    lang_program *p = NULL;
+    const bool moves =
+        ops_instantiate(scratch, c->ops, m, g, n, &c->goal, &p, &ignored) == BASE_OK && program_moves(scratch, p);
+    base_arena_free(scratch);
+    return moves;
+}
+
+bool passes_stays_on_integers(passes_context *c, const ir_model *m, ir_graph *g, const ir_node *n) {
+    base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
+    base_diags ignored = {.arena = scratch};
+    base_text texts[2] = {{.arena = scratch}, {.arena = scratch}};
+    const size_t count = n->input_count + n->output_count;
+    ir_quant *kept = BASE_NEWS(scratch, ir_quant, count + 1);
+    lang_program *p = NULL;
+    bool same = ops_instantiate(scratch, c->ops, m, g, n, &c->goal, &p, &ignored) == BASE_OK;
+    if (same) {
+        lang_print(&texts[0], p);
+    }
+    for (size_t k = 0; k < count; k++) {
+        const uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
+        if (t != IR_NONE) {
+            kept[k] = g->tensors.at[t].quant;
+            g->tensors.at[t].quant = (ir_quant){0};
+        }
+    }
+    same = same && ops_instantiate(scratch, c->ops, m, g, n, &c->goal, &p, &ignored) == BASE_OK;
+    if (same) {
+        lang_print(&texts[1], p);
+    }
+    for (size_t k = count; k-- > 0;) { /* backwards: a tensor may stand there twice */
+        const uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
+        if (t != IR_NONE) {
+            g->tensors.at[t].quant = kept[k];
+        }
+    }
+    same = same && strcmp(texts[0].at, texts[1].at) == 0 && program_moves(scratch, p);
+    base_arena_free(scratch);
+    return same;
 }

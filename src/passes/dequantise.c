@@ -16,7 +16,6 @@ typedef struct dequantiser {
     passes_context *c;
     ir_model *m;
     ir_graph *g;
-    ir_graph plain; /* the graph as it was, without scales: for instantiation */
     size_t tensors; /* of it */
     uint32_t *real; /* of each of those: the reals it stands for; IR_NONE: not asked for yet */
     bool *is_made;  /* of each: a node makes these */
@@ -39,43 +38,6 @@ static bool touches(const dequantiser *q, const ir_node *n) {
         is = is || has_scales(q, t);
     }
     return is;
-}
-
-/* ---- what stays on integers ---- */
-
-/* The value is one of the inputs' elements, or their place, as it is. */
-static bool only_moves(const lang_program *p, lang_ref r) {
-    const lang_node *n = lang_at(p, r);
-    switch (n->kind) {
-    case LANG_WORD_:
-        return n->code == LANG_IF && only_moves(p, lang_operand(p, r, 1)) && only_moves(p, lang_operand(p, r, 2));
-    case LANG_REDUCE:
-        return n->code != LANG_SUM && n->code != LANG_PROD && only_moves(p, lang_operand(p, r, n->count - 2));
-    default:
-        return true;
-    }
-}
-
-static bool stays(dequantiser *q, const ir_node *n) {
-    base_arena *scratch = base_arena_new(base_arena_memory(q->c->arena));
-    base_diags ignored = {.arena = scratch};
-    base_text texts[2] = {{.arena = scratch}, {.arena = scratch}};
-    lang_program *p[2] = {NULL, NULL};
-    const ir_graph *of[2] = {q->g, &q->plain};
-    bool same = true;
-    for (size_t k = 0; same && k < 2; k++) {
-        same = ops_instantiate(scratch, q->c->ops, q->m, of[k], n, &q->c->goal, &p[k], &ignored) == BASE_OK;
-        if (same) {
-            lang_print(&texts[k], p[k]);
-        }
-    }
-    same = same && strcmp(texts[0].at, texts[1].at) == 0;
-    const lang_program *simple = same ? lang_simplify(scratch, p[0]) : NULL;
-    for (size_t i = 0; same && i < simple->stages.n; i++) {
-        same = only_moves(simple, simple->stages.at[i].body);
-    }
-    base_arena_free(scratch);
-    return same;
 }
 
 /* ---- what becomes reals ---- */
@@ -289,7 +251,7 @@ static void visit(dequantiser *q, size_t i, bool *gone) {
         put_conversion(q, i, gone);
         return;
     }
-    if (stays(q, &like)) {
+    if (passes_stays_on_integers(q->c, q->m, q->g, &like)) {
         return;
     }
     stand_in *places = BASE_NEWS(q->scratch, stand_in, like.input_count + like.output_count + 1);
@@ -318,12 +280,8 @@ static void dequantise(dequantiser *q) {
     q->tensors = g->tensors.n;
     q->real = BASE_NEWS(q->scratch, uint32_t, q->tensors + 1);
     q->is_made = BASE_NEWS(q->scratch, bool, q->tensors + 1);
-    q->plain = *g;
-    q->plain.tensors.at = BASE_NEWS(q->scratch, ir_tensor, q->tensors + 1);
-    memcpy(q->plain.tensors.at, g->tensors.at, q->tensors * sizeof *g->tensors.at);
     for (size_t t = 0; t < q->tensors; t++) {
         q->real[t] = IR_NONE;
-        q->plain.tensors.at[t].quant = (ir_quant){0};
     }
     bool *gone = BASE_NEWS(q->scratch, bool, nodes + 1);
     for (size_t i = 0; i < nodes; i++) {

@@ -77,6 +77,10 @@ bool passes_steps_apart(passes_context *c, const ir_model *m, const ir_graph *g,
                         const ir_node *real, const ir_quant *quants, double *steps, base_diags *d);
 /* So many are rounding: 1, and of 16 bits, whose functions TFLite interpolates in tables, 1/1000 of the range. */
 double passes_most_apart(base_type type);
+/* Every value that the node gives is an element of an input, or a constant. */
+bool passes_only_moves(passes_context *c, const ir_model *m, const ir_graph *g, const ir_node *n);
+/* The same, and scales have no part in it. g is as it was afterwards. */
+bool passes_stays_on_integers(passes_context *c, const ir_model *m, ir_graph *g, const ir_node *n);
 
 /* ---- bounds.c: operators that only keep values between two bounds ---- */
 typedef struct passes_bounds {

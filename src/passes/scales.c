@@ -1,0 +1,379 @@
+/* scales.c - scales that ONNX has at its operators become those of tensors.
+ *
+ * Takes quantize_linear and dequantize_linear with constant parameters, and the words of qlinear.def. Gives tensors with a quantisation
+ * of their own, quantize and dequantize between them and reals, and the words on reals; what moves quantised numbers is
+ * between conversions, too, so that other passes see reals alone. Numbers of 8 bits are all of one sign, the one that the
+ * weights need, and come out the same; the graph's inputs and outputs keep their type.
+ */
+#include <string.h>
+
+#include "passes/passes_private.h"
+
+typedef struct scaler {
+    passes_context *c;
+    ir_model *m;
+    ir_graph *g;
+    base_arena *scratch;
+    bool *gone; /* of each node there was at first */
+} scaler;
+
+static bool is_quantised_type(base_type t) {
+    return t == BASE_I8 || t == BASE_U8 || t == BASE_I16 || t == BASE_I4;
+}
+
+static const ir_tensor *constant_at(const scaler *s, const ir_node *n, size_t k) {
+    const uint32_t t = k < n->input_count ? n->inputs[k] : IR_NONE;
+    return t != IR_NONE && s->g->tensors.at[t].data != NULL ? &s->g->tensors.at[t] : NULL;
+}
+
+static uint64_t elements_of(const ir_tensor *t) {
+    uint64_t n = 0;
+    (void)ir_shape_elements(&t->shape, &n);
+    return n;
+}
+
+/* Of constants that are inputs number `scale` and `zero` of the node: of a tensor of that shape, along that axis. */
+static bool quant_of(const scaler *s, const ir_node *n, size_t scale, size_t zero, const ir_shape *shape, int64_t axis,
+                     ir_quant *out) {
+    const ir_tensor *c = constant_at(s, n, scale), *z = constant_at(s, n, zero);
+    const bool has_zero = zero < n->input_count && n->inputs[zero] != IR_NONE;
+    const uint64_t count = c != NULL ? elements_of(c) : 0;
+    if (count == 0 || c->type != BASE_F32 || (has_zero && (z == NULL || elements_of(z) != count)) ||
+        (count > 1 && (axis < 0 || axis >= shape->rank || (uint64_t)shape->dim[axis] != count))) {
+        return false;
+    }
+    float *scales = BASE_NEWS(s->c->arena, float, (size_t)count);
+    int64_t *zeros = BASE_NEWS(s->c->arena, int64_t, (size_t)count);
+    for (uint64_t k = 0; k < count; k++) {
+        scales[k] = (float)base_load(BASE_F32, c->data, k).f;
+        zeros[k] = has_zero ? base_load(z->type, z->data, k).i : 0;
+        if (!(scales[k] > 0 && scales[k] < 3e38f)) {
+            return false;
+        }
+    }
+    *out = (ir_quant){.n = (uint32_t)count, .axis = count > 1 ? (int32_t)axis : 0, .scale = scales, .zero = zeros};
+    return true;
+}
+
+static void add_node(scaler *s, const char *word, uint32_t from, uint32_t to, const ir_node *like) {
+    const ir_node of = *like; /* adding may move it */
+    ir_node *n = ir_node_add(s->m, s->g, word, &from, 1, &to, 1, IR_NONE);
+    n->ids = of.ids;
+    n->id_count = of.id_count;
+    n->byte = of.byte;
+}
+
+static uint32_t reals_of(scaler *s, uint32_t t) {
+    const ir_tensor like = s->g->tensors.at[t];
+    return ir_tensor_add(s->m, s->g, like.name, BASE_F32, &like.shape);
+}
+
+/* The tensor, or a copy of the constant, that has this quantisation and no other. IR_NONE: it has another. */
+static uint32_t with_quant(scaler *s, uint32_t t, const ir_quant *quant) {
+    ir_tensor *x = &s->g->tensors.at[t];
+    if (x->quant.n == 0 || passes_same_quant(&x->quant, quant)) {
+        x->quant = *quant;
+        return t;
+    }
+    if (x->data == NULL) {
+        return IR_NONE;
+    }
+    const ir_tensor like = *x;
+    const uint32_t copy = passes_constant_add(s->m, s->g, like.name, like.type, &like.shape, like.data);
+    s->g->tensors.at[copy].quant = *quant;
+    return copy;
+}
+
+/* ---- ONNX's conversions ---- */
+
+static void convert(scaler *s, size_t i) {
+    ir_node *n = &s->g->nodes.at[i];
+    const bool from_reals = strcmp(n->op, "quantize_linear") == 0;
+    const uint32_t whole = from_reals ? n->outputs[0] : n->inputs[0], real = from_reals ? n->inputs[0] : n->outputs[0];
+    const ir_attr *axis = ir_attr_find(n, "axis"), *block = ir_attr_find(n, "block_size");
+    const ir_tensor *x = &s->g->tensors.at[whole];
+    ir_quant quant;
+    if (whole == IR_NONE || real == IR_NONE || s->g->tensors.at[real].type != BASE_F32 || axis == NULL ||
+        (block != NULL && block->v.i != 0) || x->state != IR_NONE ||
+        !quant_of(s, n, 1, 2, &x->shape, axis->v.i, &quant)) {
+        return;
+    }
+    if (x->type == BASE_I32 && x->data != NULL && !from_reals) { /* a bias: its scale is that of what it is added to */
+        s->gone[i] = ops_evaluate(s->c->arena, s->c->ops, s->m, s->g, n, &s->c->goal);
+        return;
+    }
+    const uint32_t t = is_quantised_type(x->type) ? with_quant(s, whole, &quant) : IR_NONE;
+    if (t != IR_NONE) {
+        const uint32_t input = from_reals ? real : t;
+        s->c->rescaled = true;
+        passes_become(s->c, n, from_reals ? "quantize" : "dequantize", &input, 1);
+    }
+}
+
+/* ---- words on quantised numbers ---- */
+
+typedef struct qlinear {
+    const char *word, *real;
+    size_t operands, bias;
+    int axis;
+} qlinear;
+static const qlinear rows[] = {
+#define QLINEAR(word, real, operands, bias, axis) {word, real, operands, bias, axis},
+#include "passes/qlinear.def"
+#undef QLINEAR
+};
+
+static bool bias_reals(scaler *s, const ir_node *n, size_t k, const ir_quant *quants, uint32_t *out) {
+    const ir_tensor *b = constant_at(s, n, k);
+    const uint32_t count = quants[1].n;
+    if (b == NULL || b->type != BASE_I32 || (count > 1 && count != elements_of(b)) || quants[0].n != 1) {
+        return false;
+    }
+    const ir_tensor like = *b;
+    const uint64_t size = elements_of(b);
+    float *list = BASE_NEWS(s->c->arena, float, (size_t)size + 1);
+    for (uint64_t i = 0; i < size; i++) {
+        const float scale = quants[0].scale[0] * quants[1].scale[count > 1 ? i : 0];
+        base_store(BASE_F32, list, i, (base_value){.f = (double)((float)base_load(BASE_I32, like.data, i).i * scale)});
+    }
+    *out = passes_constant_add(s->m, s->g, like.name, BASE_F32, &like.shape, list);
+    return true;
+}
+
+/* An attribute of the word on reals that stands for what the other always does. */
+static void keep_attributes(scaler *s, ir_node *n) {
+    if (strcmp(n->op, "softmax") == 0) {
+        ir_attr_int(s->m, n, "count", 1);
+    }
+}
+
+static void take_apart(scaler *s, size_t i, const qlinear *row) {
+    const ir_node like = s->g->nodes.at[i];
+    uint32_t inputs[3], count = 0;
+    ir_quant quants[3] = {{0}, {0}, {0}};
+    for (size_t k = 0; k <= row->operands; k++) {
+        const bool is_output = k == row->operands;
+        const uint32_t t = is_output ? like.outputs[0] : like.inputs[3 * k];
+        const size_t scale = is_output ? 3 * k : 3 * k + 1;
+        const ir_shape *shape = t != IR_NONE ? &s->g->tensors.at[t].shape : NULL;
+        if (shape == NULL || s->g->tensors.at[t].state != IR_NONE || !is_quantised_type(s->g->tensors.at[t].type) ||
+            !quant_of(s, &like, scale, scale + 1, shape, row->axis < 0 ? (int64_t)shape->rank - 1 : row->axis,
+                      &quants[k])) {
+            return;
+        }
+    }
+    uint32_t bias = IR_NONE;
+    const bool has_bias = row->bias != 0 && row->bias < like.input_count && like.inputs[row->bias] != IR_NONE;
+    if (has_bias && !bias_reals(s, &like, row->bias, quants, &bias)) {
+        return;
+    }
+    uint32_t operands[3];
+    for (size_t k = 0; k <= row->operands; k++) {
+        operands[k] = with_quant(s, k == row->operands ? like.outputs[0] : like.inputs[3 * k], &quants[k]);
+        if (operands[k] == IR_NONE) {
+            return;
+        }
+    }
+    for (size_t k = 0; k < row->operands; k++) {
+        inputs[count++] = reals_of(s, operands[k]);
+        add_node(s, "dequantize", operands[k], inputs[k], &like);
+    }
+    if (bias != IR_NONE) {
+        inputs[count++] = bias;
+    }
+    const uint32_t real = reals_of(s, like.outputs[0]);
+    add_node(s, "quantize", real, like.outputs[0], &like);
+    ir_node *n = &s->g->nodes.at[i];
+    s->c->rescaled = true;
+    passes_become(s->c, n, row->real, inputs, count);
+    n->attrs = like.attrs;
+    n->attr_count = like.attr_count;
+    n->outputs[0] = real;
+    keep_attributes(s, n);
+}
+
+/* ---- moves of quantised numbers ---- */
+
+/* All quantised inputs have one quantisation, and nothing else counts: the outputs have it, too. */
+static void wrap(scaler *s, size_t i) {
+    const ir_node like = s->g->nodes.at[i];
+    const ir_quant *quant = NULL;
+    bool one = true;
+    base_type type = BASE_NONE;
+    for (size_t k = 0; k < like.input_count; k++) {
+        const ir_tensor *t = like.inputs[k] != IR_NONE ? &s->g->tensors.at[like.inputs[k]] : NULL;
+        if (t == NULL || t->quant.n == 0) {
+            continue;
+        }
+        one = one && t->quant.n == 1 && t->state == IR_NONE &&
+              (quant == NULL || (passes_same_quant(&t->quant, quant) && t->type == type));
+        quant = &t->quant;
+        type = t->type;
+    }
+    for (size_t k = 0; k < like.output_count; k++) {
+        const ir_tensor *t = &s->g->tensors.at[like.outputs[k]];
+        one = one && t->type == type && t->state == IR_NONE;
+    }
+    if (quant == NULL || !one || like.output_count == 0 || ir_control_of(&like) != IR_PLAIN ||
+        !passes_stays_on_integers(s->c, s->m, s->g, &like)) {
+        return;
+    }
+    const ir_quant of = *quant;
+    for (size_t k = 0; k < like.output_count; k++) {
+        if (with_quant(s, like.outputs[k], &of) == IR_NONE) {
+            return;
+        }
+    }
+    for (size_t k = 0; k < like.input_count; k++) {
+        const uint32_t t = like.inputs[k];
+        if (t != IR_NONE && s->g->tensors.at[t].quant.n > 0) {
+            const uint32_t real = reals_of(s, t);
+            add_node(s, "dequantize", t, real, &like);
+            s->g->nodes.at[i].inputs[k] = real;
+        }
+    }
+    for (size_t k = 0; k < like.output_count; k++) {
+        const uint32_t real = reals_of(s, like.outputs[k]);
+        add_node(s, "quantize", real, like.outputs[k], &like);
+        s->g->nodes.at[i].outputs[k] = real;
+    }
+}
+
+/* ---- one sign for all numbers of 8 bits ---- */
+
+/* Of each tensor: does anything but a conversion read or make it? */
+static bool *touched_by_others(const scaler *s) {
+    bool *touched = BASE_NEWS(s->scratch, bool, s->g->tensors.n + 1);
+    for (size_t i = 0; i < s->g->nodes.n; i++) {
+        const ir_node *n = &s->g->nodes.at[i];
+        const bool is_conversion = strcmp(n->op, "quantize") == 0 || strcmp(n->op, "dequantize") == 0;
+        for (size_t k = 0; !is_conversion && k < n->input_count + n->output_count; k++) {
+            const uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
+            if (t != IR_NONE) {
+                touched[t] = true;
+            }
+        }
+    }
+    return touched;
+}
+
+/* The same reals, by numbers of the other sign. */
+static void turn(scaler *s, uint32_t t, base_type to) {
+    ir_tensor *x = &s->g->tensors.at[t];
+    const int64_t by = to == BASE_I8 ? -128 : 128;
+    int64_t *zeros = BASE_NEWS(s->c->arena, int64_t, x->quant.n);
+    for (uint32_t k = 0; k < x->quant.n; k++) {
+        zeros[k] = x->quant.zero[k] + by;
+    }
+    if (x->data != NULL) {
+        const uint64_t n = elements_of(x);
+        uint8_t *bytes = base_alloc(s->c->arena, (size_t)n + 1, 1);
+        for (uint64_t i = 0; i < n; i++) {
+            bytes[i] = (uint8_t)(((const uint8_t *)x->data)[i] ^ 0x80u);
+        }
+        x->data = bytes;
+    }
+    x->type = to;
+    x->quant.zero = zeros;
+}
+
+/* Weights whose zero point is not the middle can only be told in unsigned numbers: kernels of signed ones have none. */
+static base_type wanted_sign(const scaler *s) {
+    for (size_t t = 0; t < s->g->tensors.n; t++) {
+        const ir_tensor *x = &s->g->tensors.at[t];
+        for (uint32_t k = 0; x->data != NULL && x->shape.rank >= 2 && k < x->quant.n; k++) {
+            if ((x->type == BASE_U8 && x->quant.zero[k] != 128) || (x->type == BASE_I8 && x->quant.zero[k] != 0)) {
+                return BASE_U8;
+            }
+        }
+    }
+    return BASE_I8;
+}
+
+static bool is_in(const uint32_t *list, size_t n, uint32_t t) {
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] == t) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An input or output of the graph stays what it is, before or behind one of the other sign. */
+static uint32_t behind_the_border(scaler *s, uint32_t t, bool is_input) {
+    const ir_tensor like = s->g->tensors.at[t];
+    const uint32_t inner = ir_tensor_add(s->m, s->g, like.name, like.type, &like.shape);
+    const ir_node none = {0};
+    s->g->tensors.at[inner].quant = like.quant;
+    for (size_t i = 0; i < s->g->nodes.n; i++) {
+        ir_node *n = &s->g->nodes.at[i];
+        for (size_t k = 0; k < n->input_count; k++) {
+            n->inputs[k] = n->inputs[k] == t ? inner : n->inputs[k];
+        }
+        for (size_t k = 0; k < n->output_count; k++) {
+            n->outputs[k] = n->outputs[k] == t ? inner : n->outputs[k];
+        }
+    }
+    add_node(s, "quantize", is_input ? t : inner, is_input ? inner : t, &none);
+    return inner;
+}
+
+static void one_sign(scaler *s) {
+    const base_type wanted = wanted_sign(s), other = wanted == BASE_I8 ? BASE_U8 : BASE_I8;
+    const size_t tensors = s->g->tensors.n;
+    const bool *touched = touched_by_others(s);
+    for (uint32_t t = 0; t < tensors; t++) {
+        const ir_tensor *x = &s->g->tensors.at[t];
+        if (x->type != other || x->quant.n == 0 || x->state != IR_NONE || touched[t]) {
+            continue;
+        }
+        const bool is_input = is_in(s->g->inputs.at, s->g->inputs.n, t),
+                   is_output = is_in(s->g->outputs.at, s->g->outputs.n, t);
+        if (!(is_input && is_output)) {
+            turn(s, is_input || is_output ? behind_the_border(s, t, is_input) : t, wanted);
+        }
+    }
+}
+
+static void visit(scaler *s, size_t i) {
+    const ir_node *n = &s->g->nodes.at[i];
+    if (strcmp(n->op, "quantize_linear") == 0 || strcmp(n->op, "dequantize_linear") == 0) {
+        convert(s, i);
+        return;
+    }
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        if (strcmp(n->op, rows[k].word) == 0) {
+            take_apart(s, i, &rows[k]);
+            return;
+        }
+    }
+    wrap(s, i);
+}
+
+base_status passes_scales(passes_context *c, ir_model *m, base_diags *d) {
+    if (!passes_asked(c, "scales")) {
+        return BASE_OK;
+    }
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        scaler s = {.c = c, .m = m, .g = &m->graphs.at[i]};
+        bool had = false;
+        for (size_t t = 0; t < s.g->tensors.n; t++) { /* TFLite's own stay */
+            had = had || s.g->tensors.at[t].quant.n > 0;
+        }
+        if (had) {
+            continue;
+        }
+        s.scratch = base_arena_new(base_arena_memory(c->arena));
+        const size_t nodes = s.g->nodes.n;
+        s.gone = BASE_NEWS(s.scratch, bool, nodes + 1);
+        for (size_t k = 0; k < nodes; k++) {
+            visit(&s, k);
+        }
+        bool *all = BASE_NEWS(s.scratch, bool, s.g->nodes.n + 1);
+        memcpy(all, s.gone, nodes * sizeof *all);
+        passes_drop(s.g, all);
+        one_sign(&s);
+        base_arena_free(s.scratch);
+    }
+    return ir_sort(m, d);
+}

@@ -181,7 +181,7 @@ static bool is_moved(const lang_program *p, lang_ref r) {
 }
 
 static bool program_moves(base_arena *scratch, const lang_program *p) {
-    const lang_program *simple = lang_simplify(scratch, p);
+    const lang_program *simple = lang_simplify(scratch, lang_fold(scratch, p, 0)); /* stages that are needed */
     bool moves = simple != NULL;
     for (size_t i = 0; moves && i < simple->stages.n; i++) {
         moves = is_moved(simple, simple->stages.at[i].body);

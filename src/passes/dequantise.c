@@ -1,9 +1,9 @@
-/* dequantise.c - quantised arithmetic as ONNX says it: dequantize_linear, the same word on reals, quantize_linear.
+/* dequantise.c - quantised arithmetic as reals between conversions.
  *
- * Takes nodes on tensors with scales of their own. Gives tensors without, and constants for scales and zero points. A node
- * whose definition comes to the same program without scales, and only moves numbers, stays on integers. Each other one is
+ * Takes nodes on tensors with scales of their own. Gives the same words on reals, between dequantize and quantize. Each is
  * compared with what it becomes (apart.c): TFLite's kernels and reals between two roundings may be a step apart. What has no
- * meaning on reals, or another one, is refused by name.
+ * meaning on reals, or another one, is refused by name. Pass integers takes moves back to the integers, pass unscale has
+ * ONNX's words for the conversions.
  */
 #include <math.h>
 #include <string.h>
@@ -48,43 +48,12 @@ typedef struct stand_in {
     ir_quant quant;   /* n == 0: none */
 } stand_in;
 
-static uint32_t scales_of(dequantiser *q, const char *name, const ir_quant *quant) {
-    const int64_t n = quant->n;
-    const ir_shape shape = ir_shape_of(n > 1, &n);
-    float *list = BASE_NEWS(q->c->arena, float, quant->n);
-    for (uint32_t k = 0; k < quant->n; k++) {
-        base_store(BASE_F32, list, k, (base_value){.f = (double)quant->scale[k]});
-    }
-    return passes_constant_add(q->m, q->g, base_printf(q->c->arena, "%s_scale", name), BASE_F32, &shape, list);
-}
-
-static uint32_t zeros_of(dequantiser *q, const char *name, base_type type, const ir_quant *quant) {
-    const int64_t n = quant->n;
-    const ir_shape shape = ir_shape_of(n > 1, &n);
-    uint64_t bytes = 0;
-    (void)base_type_bytes(type, quant->n, &bytes);
-    void *list = base_alloc(q->c->arena, (size_t)bytes + 1, 1);
-    for (uint32_t k = 0; k < quant->n; k++) {
-        base_store(type, list, k, (base_value){.i = quant->zero[k]});
-    }
-    return passes_constant_add(q->m, q->g, base_printf(q->c->arena, "%s_zero", name), type, &shape, list);
-}
-
-/* conversion: dequantize_linear or quantize_linear, from one tensor to the other, of which one is quantised by quant. */
-static void convert(dequantiser *q, const char *word, uint32_t from, uint32_t to, uint32_t quantised,
-                    const ir_quant *quant, const ir_node *of) {
-    const base_type type = q->g->tensors.at[quantised].type;
-    const char *name = q->g->tensors.at[quantised].name;
-    const uint32_t inputs[3] = {from, scales_of(q, name, quant), zeros_of(q, name, type, quant)};
+static void convert(dequantiser *q, const char *word, uint32_t from, uint32_t to, const ir_node *of) {
     const ir_node like = *of; /* adding may move it */
-    ir_node *n = ir_node_add(q->m, q->g, word, inputs, type == BASE_I32 ? 2 : 3, &to, 1, IR_NONE);
+    ir_node *n = ir_node_add(q->m, q->g, word, &from, 1, &to, 1, IR_NONE);
     n->ids = like.ids;
     n->id_count = like.id_count;
     n->byte = like.byte;
-    ir_attr_int(q->m, n, "axis", quant->n > 1 ? quant->axis : 1);
-    if (strcmp(word, "quantize_linear") == 0) {
-        ir_attr_text(q->m, n, "precision", "f32");
-    }
 }
 
 static uint32_t real_tensor(dequantiser *q, uint32_t t, const ir_quant *quant) {
@@ -189,6 +158,17 @@ static bool becomes(dequantiser *q, const ir_node *n, const stand_in *places, co
     return true;
 }
 
+/* The constant with the scales that count. */
+static uint32_t with_quant(dequantiser *q, uint32_t t, const ir_quant *quant) {
+    const ir_tensor like = q->g->tensors.at[t];
+    if (passes_same_quant(&like.quant, quant)) {
+        return t;
+    }
+    const uint32_t copy = passes_constant_add(q->m, q->g, like.name, like.type, &like.shape, like.data);
+    q->g->tensors.at[copy].quant = *quant;
+    return copy;
+}
+
 /* Node i takes reals and gives reals, between conversions. */
 static void put_between(dequantiser *q, size_t i, const stand_in *places) {
     const ir_node like = q->g->nodes.at[i];
@@ -200,7 +180,7 @@ static void put_between(dequantiser *q, size_t i, const stand_in *places) {
         }
         const bool is_shared = q->real[p->t] == p->real;
         if (q->g->tensors.at[p->real].data == NULL && !(is_shared && q->is_made[p->t])) {
-            convert(q, "dequantize_linear", p->t, p->real, p->t, &p->quant, &like);
+            convert(q, "dequantize", with_quant(q, p->t, &p->quant), p->real, &like);
             q->is_made[p->t] = q->is_made[p->t] || is_shared;
         }
         q->g->nodes.at[i].inputs[k] = p->real;
@@ -208,7 +188,7 @@ static void put_between(dequantiser *q, size_t i, const stand_in *places) {
     for (size_t k = 0; k < like.output_count; k++) {
         const stand_in *p = &places[count + k];
         if (p->quant.n > 0) {
-            convert(q, "quantize_linear", p->real, p->t, p->t, &p->quant, &like);
+            convert(q, "quantize", p->real, p->t, &like);
             q->g->nodes.at[i].outputs[k] = p->real;
         }
     }
@@ -220,38 +200,33 @@ static bool is_conversion(const ir_node *n) {
            n->output_count == 1;
 }
 
-static void put_conversion(dequantiser *q, size_t i, bool *gone) {
+/* A move of numbers goes between conversions for now, so that other passes see reals alone: the same numbers, exactly. */
+static bool move_reals(dequantiser *q, size_t i) {
     const ir_node like = q->g->nodes.at[i];
-    const uint32_t from = like.inputs[0], to = like.outputs[0];
-    uint32_t real = from;
-    gone[i] = true;
-    if (!has_scales(q, to)) {
-        convert(q, "dequantize_linear", from, to, from, &q->g->tensors.at[from].quant, &like);
-        return;
+    stand_in *places = BASE_NEWS(q->scratch, stand_in, like.input_count + like.output_count + 1);
+    const char *ignored = NULL;
+    bool all = like.output_count > 0;
+    for (size_t k = 0; k < like.output_count; k++) {
+        all = all && has_scales(q, like.outputs[k]);
     }
-    if (has_scales(q, from)) {
-        const ir_quant quant = q->g->tensors.at[from].quant;
-        q->real[from] = q->real[from] != IR_NONE ? q->real[from] : real_tensor(q, from, &quant);
-        if (!q->is_made[from]) {
-            convert(q, "dequantize_linear", from, q->real[from], from, &quant, &like);
-            q->is_made[from] = true;
-        }
-        real = q->real[from];
+    if (!all || !choose_places(q, &like, false, places) || !becomes(q, &like, places, &ignored)) {
+        return false;
     }
-    convert(q, "quantize_linear", real, to, to, &q->g->tensors.at[to].quant, &like);
+    put_between(q, i, places);
+    return true;
 }
 
-static void visit(dequantiser *q, size_t i, bool *gone) {
+static void visit(dequantiser *q, size_t i) {
     const ir_node like = q->g->nodes.at[i];
     const char *why = NULL;
     if (ir_control_of(&like) != IR_PLAIN || ir_is_fused(&like) || !touches(q, &like)) {
         return;
     }
     if (is_conversion(&like)) {
-        put_conversion(q, i, gone);
         return;
     }
     if (passes_stays_on_integers(q->c, q->m, q->g, &like)) {
+        (void)move_reals(q, i);
         return;
     }
     stand_in *places = BASE_NEWS(q->scratch, stand_in, like.input_count + like.output_count + 1);
@@ -283,17 +258,8 @@ static void dequantise(dequantiser *q) {
     for (size_t t = 0; t < q->tensors; t++) {
         q->real[t] = IR_NONE;
     }
-    bool *gone = BASE_NEWS(q->scratch, bool, nodes + 1);
     for (size_t i = 0; i < nodes; i++) {
-        visit(q, i, gone);
-    }
-    bool *all = BASE_NEWS(q->scratch, bool, g->nodes.n + 1);
-    memcpy(all, gone, nodes * sizeof *gone);
-    passes_drop(g, all);
-    for (size_t t = 0; t < g->tensors.n; t++) {
-        if (g->tensors.at[t].state == IR_NONE) {
-            g->tensors.at[t].quant = (ir_quant){0};
-        }
+        visit(q, i);
     }
 }
 

@@ -247,7 +247,7 @@ static void expand_graph(passes_context *c, ir_model *m, ir_graph *g) {
     g->nodes.n = g->nodes.cap = 0;
     for (size_t i = 0; i < count; i++) {
         base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
-        const bool said = !may_expand(g, &old[i]) || c->vocabulary->says(c->vocabulary->user, scratch, m, g, &old[i]);
+        const bool said = !may_expand(g, &old[i]) || passes_says(c, scratch, m, g, &old[i]);
         base_arena_free(scratch);
         if (said ? !connect(c, m, g, &old[i]) : !expand_node(c, m, g, &old[i])) {
             *BASE_PUSH(m->arena, &g->nodes) = old[i];

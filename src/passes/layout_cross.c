@@ -191,7 +191,7 @@ static bool infer_outputs(crossing *x) {
         s->g->tensors.at[n->outputs[k]].shape = shapes[k];
         fits = dynamic[k] == 0 && types[k] == s->g->tensors.at[n->outputs[k]].type;
     }
-    fits = fits && s->c->vocabulary->says(s->c->vocabulary->user, scratch, s->m, s->g, n);
+    fits = fits && passes_says(s->c, scratch, s->m, s->g, n);
     base_arena_free(scratch);
     return fits;
 }

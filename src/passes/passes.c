@@ -94,6 +94,11 @@ bool passes_asked(const passes_context *c, const char *name) {
     return c->only != NULL && may_run(c, name);
 }
 
+bool passes_says(const passes_context *c, base_arena *scratch, const ir_model *m, const ir_graph *g, const ir_node *n) {
+    const bool is_conversion = strcmp(n->op, "quantize") == 0 || strcmp(n->op, "dequantize") == 0;
+    return (is_conversion && passes_asked(c, "unscale")) || c->vocabulary->says(c->vocabulary->user, scratch, m, g, n);
+}
+
 base_status passes_run(passes_context *c, ir_model *m, base_diags *d) {
     base_status status = check_name(c, d);
     for (size_t i = 0; status == BASE_OK && i < passes_count; i++) {

@@ -17,6 +17,8 @@ bool passes_same_values(const ir_tensor *a, const ir_tensor *b);
 
 /* Is the pass among those that the target names? Some run for no other. */
 bool passes_asked(const passes_context *c, const char *name);
+/* Does the vocabulary, which there is, have words for the node, or for what a later pass makes of it? */
+bool passes_says(const passes_context *c, base_arena *scratch, const ir_model *m, const ir_graph *g, const ir_node *n);
 
 /* No extent that a run decides. */
 bool passes_is_fixed(const ir_shape *s);

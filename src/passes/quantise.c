@@ -5,7 +5,7 @@
  * reals (apart.c) on sampled elements: what definitions do not read (zero points of weights, scales of a softmax)
  * shows there. Where only the operator's own scale of its output, or one scale for all, will do, a requantisation
  * stands behind or before. Everything else stays on reals, between its conversions. Of models whose tensors had scales when they were
- * read nothing is changed.
+ * read nothing is changed. Pass integers is its part about moves.
  */
 #include <math.h>
 #include <string.h>
@@ -26,6 +26,7 @@ typedef struct quantiser {
     bool *is_output;
     size_t count; /* nodes there were at first */
     bool *gone;   /* of each of them */
+    bool moves_only;
 } quantiser;
 
 /* Scales that operators of TFLite give their outputs, whatever is asked (its specification of 8-bit quantisation). */
@@ -411,6 +412,11 @@ static bool move_weights(quantiser *q, const candidate *c, size_t input, ir_quan
     return done;
 }
 
+/* Where scales will be gone, they must not count (a zero point that is padded with). */
+static bool moves_integers(quantiser *q, const ir_node *n) {
+    return q->moves_only ? passes_stays_on_integers(q->c, q->m, q->g, n) : passes_only_moves(q->c, q->m, q->g, n);
+}
+
 static bool move(quantiser *q, size_t i) {
     const ir_node like = q->g->nodes.at[i];
     candidate c = candidate_of(q, &like);
@@ -425,7 +431,7 @@ static bool move(quantiser *q, size_t i) {
     const uint32_t to = tensor_like(q, real, q->g->tensors.at[from].type, &known, &shape);
     c.n.outputs[0] = to;
     const bool is_move = quant.n > 1 ? move_weights(q, &c, input, &quant)
-                                     : passes_only_moves(q->c, q->m, q->g, &c.n) && fits(q, &c, &like, 0);
+                                     : moves_integers(q, &c.n) && fits(q, &c, &like, 0);
     if (!is_move) {
         return false;
     }
@@ -516,9 +522,29 @@ static void visit(quantiser *q, size_t i) {
     for (size_t k = 0; k < n->output_count; k++) {
         any = any && q->g->tensors.at[n->outputs[k]].type == BASE_F32;
     }
-    if (any && !move(q, i)) {
+    if (any && !move(q, i) && !q->moves_only) {
         quantise(q, i);
     }
+}
+
+static void rewrite(passes_context *c, ir_model *m, ir_graph *g, bool moves_only) {
+    quantiser q = {.c = c, .m = m, .g = g, .moves_only = moves_only};
+    q.scratch = base_arena_new(base_arena_memory(c->arena));
+    const size_t nodes = q.count = g->nodes.n;
+    q.gone = BASE_NEWS(q.scratch, bool, nodes + 1);
+    begin(&q);
+    for (size_t k = 0; k < nodes; k++) {
+        visit(&q, k);
+    }
+    for (size_t k = 0; k < g->nodes.n; k++) {
+        for (size_t j = 0; j < g->nodes.at[k].input_count; j++) {
+            g->nodes.at[k].inputs[j] = now(&q, g->nodes.at[k].inputs[j]);
+        }
+    }
+    bool *all = BASE_NEWS(q.scratch, bool, g->nodes.n + 1);
+    memcpy(all, q.gone, nodes * sizeof *all);
+    passes_drop(g, all);
+    base_arena_free(q.scratch);
 }
 
 base_status passes_quantise(passes_context *c, ir_model *m, base_diags *d) {
@@ -526,23 +552,17 @@ base_status passes_quantise(passes_context *c, ir_model *m, base_diags *d) {
         return BASE_OK;
     }
     for (size_t i = 0; i < m->graphs.n; i++) {
-        quantiser q = {.c = c, .m = m, .g = &m->graphs.at[i]};
-        q.scratch = base_arena_new(base_arena_memory(c->arena));
-        const size_t nodes = q.count = q.g->nodes.n;
-        q.gone = BASE_NEWS(q.scratch, bool, nodes + 1);
-        begin(&q);
-        for (size_t k = 0; k < nodes; k++) {
-            visit(&q, k);
-        }
-        for (size_t k = 0; k < q.g->nodes.n; k++) {
-            for (size_t j = 0; j < q.g->nodes.at[k].input_count; j++) {
-                q.g->nodes.at[k].inputs[j] = now(&q, q.g->nodes.at[k].inputs[j]);
-            }
-        }
-        bool *all = BASE_NEWS(q.scratch, bool, q.g->nodes.n + 1);
-        memcpy(all, q.gone, nodes * sizeof *all);
-        passes_drop(q.g, all);
-        base_arena_free(q.scratch);
+        rewrite(c, m, &m->graphs.at[i], false);
+    }
+    return ir_sort(m, d);
+}
+
+base_status passes_integers(passes_context *c, ir_model *m, base_diags *d) {
+    if (!passes_asked(c, "integers")) {
+        return BASE_OK;
+    }
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        rewrite(c, m, &m->graphs.at[i], true);
     }
     return ir_sort(m, d);
 }

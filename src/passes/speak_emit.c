@@ -63,7 +63,7 @@ static bool all_constant(const speaker *s, const ir_node *n) {
 
 static bool is_said(const speaker *s, const ir_node *n) {
     base_arena *scratch = base_arena_new(base_arena_memory(s->scratch));
-    const bool said = s->c->vocabulary->says(s->c->vocabulary->user, scratch, s->m, s->g, n);
+    const bool said = passes_says(s->c, scratch, s->m, s->g, n);
     base_arena_free(scratch);
     return said;
 }

@@ -14,6 +14,7 @@
 static base_guard guard;
 
 #define STEP 1.0
+#define TO_ONNX "dequantise integers unscale dead"
 
 static void arithmetic_becomes_reals_between_conversions(void **state) {
     (void)state;
@@ -25,7 +26,7 @@ static void arithmetic_becomes_reals_between_conversions(void **state) {
                                        "node add (%0, %0) -> (%1) {act: text \"relu6\"} ids [0]\n"
                                        "node logistic (%1) -> (%2) ids [1]\n"
                                        "}\n",
-                                  "dequantise", STEP),
+                                  TO_ONNX, STEP),
                         "dequantize_linear add quantize_linear dequantize_linear logistic quantize_linear");
     assert_null(strstr(rewritten_text(), "quant {"));
     assert_non_null(strstr(rewritten_text(), "i8[2,3] \"y\""));
@@ -43,7 +44,7 @@ static void weights_have_a_scale_for_each_channel(void **state) {
                        "inputs (%0)\n outputs (%3)\n"
                        "node fully_connected (%0, %1, %2) -> (%3) {act: text \"none\"} ids [0]\n"
                        "}\n",
-                  "fold dequantise", STEP),
+                  "fold " TO_ONNX, STEP),
         "dequantize_linear dequantize_linear dequantize_linear fully_connected quantize_linear");
     assert_non_null(strstr(rewritten_text(), "{axis: int 0}"));
     assert_non_null(strstr(rewritten_text(), "f32[2] \"w_scale\" = hex \"0000003f0000803e\""));
@@ -65,7 +66,7 @@ static void a_bias_has_the_product_of_the_scales(void **state) {
                                             "node fully_connected (%%0, %%1, %%2) -> (%%3) ids [0]\n"
                                             "}\n",
                                        biases[i]);
-        assert_string_equal(rewritten(text, "dequantise", STEP),
+        assert_string_equal(rewritten(text, TO_ONNX, STEP),
                             "dequantize_linear dequantize_linear dequantize_linear fully_connected quantize_linear");
         assert_non_null(strstr(rewritten_text(), "f32[] \"b_scale\" = hex \"0000803d\"")); /* 0.125 * 0.5 */
         base_arena_free(arena);
@@ -86,7 +87,7 @@ static void what_moves_numbers_stays_on_integers(void **state) {
                                   "node max_pool2d (%2) -> (%3) {kernel: ints [2,2], strides: ints [2,2], pads: ints "
                                   "[0,0,0,0]} ids [2]\n"
                                   "}\n",
-                                  "dequantise", 0),
+                                  TO_ONNX, 0),
                         "transpose concatenation max_pool2d");
     assert_null(strstr(rewritten_text(), "quant {"));
 }
@@ -100,7 +101,7 @@ static void padding_with_a_zero_point_does_not(void **state) {
                                        "inputs (%0)\n outputs (%1)\n"
                                        "node pad (%0) -> (%1) {pads: ints [1,1]} ids [0]\n"
                                        "}\n",
-                                  "dequantise", 0),
+                                  TO_ONNX, 0),
                         "dequantize_linear pad quantize_linear");
 }
 
@@ -116,7 +117,7 @@ static void conversions_are_those_of_onnx(void **state) {
                                        "node quantize (%1) -> (%2) ids [1]\n"
                                        "node dequantize (%2) -> (%3) ids [2]\n"
                                        "}\n",
-                                  "dequantise", 0.05),
+                                  TO_ONNX, 0.05),
                         "quantize_linear dequantize_linear quantize_linear dequantize_linear");
 }
 
@@ -129,7 +130,7 @@ static void what_means_something_else_is_refused(void **state) {
                                           "inputs (%0)\n outputs (%1)\n"
                                           "node softmax (%0) -> (%1) ids [0]\n"
                                           "}\n",
-                                     "dequantise", STEP),
+                                     TO_ONNX, STEP),
                            "softmax on quantised numbers has no counterpart on reals"));
 }
 

@@ -5,6 +5,8 @@
  */
 #include "formats/onnx/steps.h"
 
+#include <string.h>
+
 enum { MOST_FOLDED = 1024 }; /* elements of a tensor that is computed here: shapes are shorter */
 
 /* Extents that data decides get symbols. */
@@ -24,10 +26,13 @@ static void set_outputs(onnx_op *op, const ir_shape *shapes, const base_type *ty
     }
 }
 
-/* true: the outputs are constants, and the node is gone. */
+/* true: the outputs are constants, and the node is gone. Small weights stay quantised: no shape follows from them. */
 static bool fold(onnx_op *op) {
     ir_graph *g = onnx_graph_of(op->r, op->scope);
     const ir_node *n = op->node;
+    if (strcmp(n->op, "dequantize_linear") == 0) {
+        return false;
+    }
     for (size_t i = 0; i < n->input_count; i++) {
         if (n->inputs[i] != IR_NONE && !g->tensors.at[n->inputs[i]].data) {
             return false;

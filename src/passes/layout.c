@@ -395,15 +395,8 @@ static void lay_out_graph(passes_context *c, ir_model *m, ir_graph *g) {
     }
 }
 
-base_status passes_layout(passes_context *c, ir_model *m, base_diags *d) {
+void passes_count_transposes(passes_context *c, const ir_model *m) {
     size_t all = 0, between = 0;
-    base_status status = BASE_OK;
-    for (size_t i = 0; c->vocabulary != NULL && i < m->graphs.n; i++) {
-        lay_out_graph(c, m, &m->graphs.at[i]);
-    }
-    if (c->expanded && c->opt_level > 0) { /* reshapes that are behind each other now */
-        status = passes_moves(c, m, d);
-    }
     for (size_t i = 0; c->vocabulary != NULL && i < m->graphs.n; i++) {
         all += layout_transposes(&m->graphs.at[i], 0);
         between += inside(&m->graphs.at[i]);
@@ -411,5 +404,16 @@ base_status passes_layout(passes_context *c, ir_model *m, base_diags *d) {
     if (c->vocabulary != NULL) {
         c->layout = base_printf(c->arena, "%zu transposes, %zu of them between operators", all, between);
     }
+}
+
+base_status passes_layout(passes_context *c, ir_model *m, base_diags *d) {
+    base_status status = BASE_OK;
+    for (size_t i = 0; c->vocabulary != NULL && i < m->graphs.n; i++) {
+        lay_out_graph(c, m, &m->graphs.at[i]);
+    }
+    if (c->expanded && c->opt_level > 0) { /* reshapes that are behind each other now */
+        status = passes_moves(c, m, d);
+    }
+    passes_count_transposes(c, m);
     return status;
 }

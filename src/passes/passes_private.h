@@ -20,6 +20,9 @@ bool passes_asked(const passes_context *c, const char *name);
 /* Does the vocabulary, which there is, have words for the node, or for what a later pass makes of it? */
 bool passes_says(const passes_context *c, base_arena *scratch, const ir_model *m, const ir_graph *g, const ir_node *n);
 
+/* Says in c->layout how many transposes there are now, where formats differ. */
+void passes_count_transposes(passes_context *c, const ir_model *m);
+
 /* No extent that a run decides. */
 bool passes_is_fixed(const ir_shape *s);
 

@@ -554,6 +554,7 @@ base_status passes_quantise(passes_context *c, ir_model *m, base_diags *d) {
     for (size_t i = 0; i < m->graphs.n; i++) {
         rewrite(c, m, &m->graphs.at[i], false);
     }
+    passes_count_transposes(c, m);
     return ir_sort(m, d);
 }
 
@@ -564,5 +565,6 @@ base_status passes_integers(passes_context *c, ir_model *m, base_diags *d) {
     for (size_t i = 0; i < m->graphs.n; i++) {
         rewrite(c, m, &m->graphs.at[i], true);
     }
+    passes_count_transposes(c, m);
     return ir_sort(m, d);
 }

@@ -94,7 +94,7 @@ static void convert(scaler *s, size_t i) {
     const ir_tensor *x = &s->g->tensors.at[whole];
     ir_quant quant;
     if (whole == IR_NONE || real == IR_NONE || s->g->tensors.at[real].type != BASE_F32 || axis == NULL ||
-        (block != NULL && block->v.i != 0) || x->state != IR_NONE ||
+        axis->kind != IR_INT || (block != NULL && (block->kind != IR_INT || block->v.i != 0)) || x->state != IR_NONE ||
         !quant_of(s, n, 1, 2, &x->shape, axis->v.i, &quant)) {
         return;
     }
@@ -338,12 +338,16 @@ static void one_sign(scaler *s) {
 static void visit(scaler *s, size_t i) {
     const ir_node *n = &s->g->nodes.at[i];
     if (strcmp(n->op, "quantize_linear") == 0 || strcmp(n->op, "dequantize_linear") == 0) {
-        convert(s, i);
+        if (n->input_count >= 2 && n->output_count == 1) {
+            convert(s, i);
+        }
         return;
     }
     for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
         if (strcmp(n->op, rows[k].word) == 0) {
-            take_apart(s, i, &rows[k]);
+            if (n->input_count > 3 * rows[k].operands && n->output_count == 1) {
+                take_apart(s, i, &rows[k]);
+            }
             return;
         }
     }

@@ -355,10 +355,12 @@ static bool move_channels(quantiser *q, const ir_node *n, size_t input, ir_quant
     moved.outputs = BASE_NEWS(q->scratch, uint32_t, 1);
     moved.outputs[0] = y;
     q->g->tensors.at[x].data = numbers;
-    if (!ops_evaluate(q->scratch, q->c->ops, q->m, q->g, &moved, &q->c->goal)) {
+    const bool done = ops_evaluate(q->scratch, q->c->ops, q->m, q->g, &moved, &q->c->goal);
+    const void *places = q->g->tensors.at[y].data;
+    q->g->tensors.at[x].data = q->g->tensors.at[y].data = NULL; /* they stay behind in the graph, unused */
+    if (!done) {
         return false;
     }
-    const void *places = q->g->tensors.at[y].data;
     for (uint32_t axis = 0; axis < result.shape.rank; axis++) {
         behind = 1;
         for (uint32_t k = axis + 1; k < result.shape.rank; k++) {

@@ -185,8 +185,8 @@ static bool infer_outputs(crossing *x) {
     uint32_t dynamic[16] = {0};
     base_arena *scratch = base_arena_new(base_arena_memory(s->scratch));
     base_diags ignored = {.arena = scratch};
-    bool fits =
-        ops_output_shapes(scratch, s->c->ops, s->m, s->g, n, &s->c->goal, shapes, types, dynamic, &ignored) == BASE_OK;
+    bool fits = ops_output_shapes(scratch, s->c->ops, s->m, s->g, n, &s->c->goal, shapes, types, dynamic, NULL,
+                                  &ignored) == BASE_OK;
     for (size_t k = 0; fits && k < n->output_count; k++) {
         s->g->tensors.at[n->outputs[k]].shape = shapes[k];
         fits = dynamic[k] == 0 && types[k] == s->g->tensors.at[n->outputs[k]].type;

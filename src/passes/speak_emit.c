@@ -41,8 +41,8 @@ static bool infer(speaker *s, const ir_node *n) {
     base_type type = BASE_NONE;
     uint32_t dynamic = 0;
     bool fits = ops_has(s->c->ops, n->op) &&
-                ops_output_shapes(scratch, s->c->ops, s->m, s->g, n, &s->c->goal, &shape, &type, &dynamic, &ignored) ==
-                    BASE_OK &&
+                ops_output_shapes(scratch, s->c->ops, s->m, s->g, n, &s->c->goal, &shape, &type, &dynamic, NULL,
+                                  &ignored) == BASE_OK &&
                 dynamic == 0;
     if (fits) {
         ir_tensor *t = &s->g->tensors.at[n->outputs[0]];

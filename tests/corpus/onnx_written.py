@@ -160,6 +160,30 @@ graph "else" 2 {{
 }}
 """ + SWAPS[SWAPS.index('graph "cond"'):].replace('graph "cond" 1', 'graph "cond" 3').replace('graph "body" 2', 'graph "body" 4')
 
+# Two states, one of them read before and behind its change and changed twice, one with first contents; they are added to each other.
+STATES = f"""burin 1
+model "ir" "states.ir"
+state @0 f32[2] "sum"
+state @1 f32[2] "last" = hex "{hex_of(10, 20)}"
+graph "main" 0 {{
+  tensor %0 f32[2] "x"
+  tensor %1 f32[2] "sum" state @0
+  tensor %2 f32[2] "last" state @1
+  tensor %3 f32[2] "y"
+  tensor %4 f32[2] "z"
+  tensor %5 f32[2] "sum" state @0
+  tensor %6 f32[2] "t"
+  inputs (%0)
+  outputs (%3, %4)
+  node add (%1, %2) -> (%3)
+  node add (%1, %0) -> (%5)
+  node mul (%5, %0) -> (%6)
+  node add (%5, %6) -> (%5)
+  node add (%5, %2) -> (%4)
+  node identity (%0) -> (%2)
+}}
+"""
+
 CASES = {
     "swaps": (SWAPS, [dict(x=f32(3), y=f32(3), by=np.array(b, np.float32)) for b in ([3, 4, 5], [9, 9, 9])] + [dict(x=f32(3) + 50, y=f32(3), by=f32(3))]),
     "counts": (COUNTS, [dict(first=f32(1), limit=np.array(n)) for n in (0, 1, 5, 9)]),
@@ -249,6 +273,35 @@ def versions(folder):
     assert done.returncode == 2, done.stderr
 
 
+def states(folder):
+    """Three runs of ONNX Runtime, each fed what the one before gave; the first without any, and with other contents."""
+    source, to = folder / "states.ir", folder / "states.onnx"
+    source.write_text(STATES)
+    run("compile", source, "-o", to, "--force")
+    onnx.checker.check_model(str(to), full_check=True)
+    model = session(to)
+    assert [i.name for i in model.get_inputs()] == ["x"] and [i.name for i in model.get_overridable_initializers()] == ["sum", "last"]
+    assert [o.name for o in model.get_outputs()] == ["y", "z", "sum_next", "last_next"]
+    xs = [f32(2) for _ in range(3)]
+    sums, last, kept = np.zeros(2, np.float32), np.array([10, 20], np.float32), {}
+    np.save(folder / "x.npy", np.stack(xs))
+    for at in (source, to):
+        run("run", at, "--input", folder / "x.npy", "--repeat", "3", "--output-dir", folder / f"{at.name}_out", "--force", "--quiet")
+    for k, x in enumerate(xs):
+        y, sums = sums + last, sums + x
+        sums = sums + sums * x
+        z, last = sums + last, x
+        got = model.run(None, dict(x=x, **kept))
+        kept = dict(sum=got[2], last=got[3])
+        for g, w in zip(got, (y, z, sums, last)):
+            assert np.allclose(g, w, 1e-6, 1e-6), (k, g, w)
+        for at in (source, to):
+            for i in range(2):
+                given = np.load(folder / f"{at.name}_out" / f"output_{i}.npy")
+                assert given.shape[0] == 3 and np.allclose(given[k], got[i], 1e-6, 1e-6), (at, k, i, given, got[i])
+    assert np.array_equal(model.run(None, dict(x=xs[0], sum=xs[1], last=xs[2]))[0], xs[1] + xs[2])
+
+
 def main():
     only = sys.argv[2:] if sys.argv[1:2] == ["--only"] else list(CASES)
     with tempfile.TemporaryDirectory() as folder:
@@ -256,6 +309,7 @@ def main():
             check(name, *CASES[name], pathlib.Path(folder))
         external_data(pathlib.Path(folder))
         versions(pathlib.Path(folder))
+        states(pathlib.Path(folder))
     print(f"{len(only)} models")
     return 0 if only else 1
 

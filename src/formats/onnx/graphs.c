@@ -3,7 +3,7 @@
  * Takes untrusted messages. Gives them in the scope's graph, nodes in an order in which they can be executed (order.c).
  * O(fields).
  */
-#include "formats/onnx/reader.h"
+#include "formats/onnx/states.h"
 
 #include <string.h>
 
@@ -146,6 +146,9 @@ static void read_inputs(onnx_reader *r, const wire_path *path, const parts *p, o
         place.note = t.name;
         place.quoted = true;
         if (wire_pb_failed(&r->pb) || base_map_get(scope->names, t.name, strlen(t.name))) {
+            if (!wire_pb_failed(&r->pb)) {
+                onnx_keep_state(r, scope, t.name);
+            }
             continue;
         }
         if (!*t.name) {
@@ -202,6 +205,9 @@ static void read_outputs(onnx_reader *r, const wire_path *path, const parts *p, 
         const char *dims[IR_MAX_RANK];
         ir_tensor t = {.type = BASE_NONE};
         const onnx_stated s = stated_at(r, &place, &p->outputs.at[i]);
+        if (!wire_pb_failed(&r->pb) && onnx_is_next_state(r, s.name)) {
+            continue;
+        }
         const onnx_value *value = wire_pb_failed(&r->pb) ? NULL : onnx_find(r, scope, s.name);
         const bool unknown = value && onnx_is_unknown(r, scope, value);
         base_text form = {.arena = r->arena};
@@ -253,6 +259,10 @@ void onnx_read_graph(onnx_reader *r, const wire_path *path, wire_message m, onnx
     if (!wire_pb_failed(&r->pb)) {
         read_outputs(r, path, &p, scope);
     }
+    if (!wire_pb_failed(&r->pb)) {
+        onnx_change_states(r, path, scope);
+    }
+    onnx_forget_state_keys(r->m);
 }
 
 /* ---- graphs below others ---- */

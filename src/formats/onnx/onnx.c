@@ -4,6 +4,7 @@
  * the bytes. Structural faults end the reading with one line; what is valid but not supported is collected and listed whole.
  */
 #include "formats/onnx/arrays.h"
+#include "formats/onnx/states.h"
 #include "formats/onnx/writer.h"
 
 #include <string.h>
@@ -37,6 +38,7 @@ static void read_metadata(onnx_reader *r, const wire_path *path, wire_message m)
         }
     }
     *BASE_PUSH(r->arena, &r->m->metadata) = data;
+    onnx_note_state(r, &data);
 }
 
 /* What stands beside the graph, and *graph, which needs it read first. */

@@ -80,7 +80,7 @@ static bool check_arguments(onnx_frame *f, size_t node) {
 static const char **result_names(const onnx_frame *f, const ir_node *n) {
     const char **names = BASE_NEWS(f->w->arena, const char *, n->output_count + 1);
     for (size_t i = 0; i < n->output_count; i++) {
-        names[i] = f->name_of[n->outputs[i]];
+        names[i] = onnx_output_name(f, n, i);
     }
     return names;
 }
@@ -454,7 +454,7 @@ void onnx_put_while(onnx_frame *f, size_t node) {
     for (size_t i = 0; i < n->input_count; i++) {
         if (!l.dropped[i]) {
             inputs[in++] = f->name_of[n->inputs[i]];
-            outputs[out++] = f->name_of[n->outputs[i]];
+            outputs[out++] = onnx_output_name(f, n, i);
         }
     }
     for (size_t i = 0; i < n->input_count; i++) {
@@ -472,7 +472,7 @@ void onnx_put_while(onnx_frame *f, size_t node) {
     }
     for (size_t i = 0; i < n->input_count; i++) {
         if (l.kept[i] && uses_in(f->g, n->outputs[i])) {
-            onnx_put_copy(f, f->name_of[n->inputs[i]], f->name_of[n->outputs[i]]);
+            onnx_put_copy(f, f->name_of[n->inputs[i]], onnx_output_name(f, n, i));
         }
     }
 }

@@ -34,8 +34,7 @@ static void name_tensor(onnx_frame *f, size_t t) {
     onnx_note_type(f->w, f->name_of[t], x->type);
 }
 
-/* Inputs and outputs first: they are what others know. */
-void onnx_frame_name(onnx_frame *f) {
+void onnx_frame_name_ports(onnx_frame *f) {
     const ir_graph *g = f->g;
     for (size_t i = 0; i < g->inputs.n + g->outputs.n; i++) {
         const uint32_t t = i < g->inputs.n ? g->inputs.at[i] : g->outputs.at[i - g->inputs.n];
@@ -43,9 +42,27 @@ void onnx_frame_name(onnx_frame *f) {
             name_tensor(f, t);
         }
     }
-    for (size_t t = 0; t < g->tensors.n; t++) {
+}
+
+/* Inputs and outputs first: they are what others know. */
+void onnx_frame_name(onnx_frame *f) {
+    onnx_frame_name_ports(f);
+    for (size_t t = 0; t < f->g->tensors.n; t++) {
         if (!f->name_of[t] && f->is_used[t]) {
             name_tensor(f, t);
+        }
+    }
+}
+
+const char *onnx_output_name(const onnx_frame *f, const ir_node *n, size_t k) {
+    const uint32_t state = f->g->tensors.at[n->outputs[k]].state;
+    return state == IR_NONE ? f->name_of[n->outputs[k]] : f->w->state_put[state];
+}
+
+void onnx_name_state(onnx_frame *f, uint32_t state, const char *name) {
+    for (size_t t = 0; t < f->g->tensors.n; t++) {
+        if (f->g->tensors.at[t].state == state) {
+            f->name_of[t] = name;
         }
     }
 }
@@ -241,7 +258,7 @@ static uint64_t put_beside(onnx_writer *w, const void *data, uint64_t n) {
     return w->data_size - n;
 }
 
-static void put_constant_as(onnx_frame *f, const char *name, base_type type, const ir_shape *shape, const void *data) {
+void onnx_put_contents(onnx_frame *f, const char *name, base_type type, const ir_shape *shape, const void *data) {
     enum { LEAST_BESIDE = 1024 };
     onnx_writer *w = f->w;
     const ir_tensor t = {.name = name, .type = type, .shape = *shape, .data = data};
@@ -257,7 +274,7 @@ static void put_constant_as(onnx_frame *f, const char *name, base_type type, con
 const char *onnx_put_constant(onnx_frame *f, const char *wanted, base_type type, const ir_shape *shape,
                               const void *data) {
     const char *name = onnx_unique_name(f->w, wanted, "constant");
-    put_constant_as(f, name, type, shape, data);
+    onnx_put_contents(f, name, type, shape, data);
     return name;
 }
 
@@ -386,7 +403,7 @@ static void put_said(onnx_frame *f, const ir_node *node, const onnx_out *out) {
                                                  : "";
     }
     for (size_t i = 0; i < node->output_count; i++) {
-        outputs[i] = f->name_of[node->outputs[i]];
+        outputs[i] = onnx_output_name(f, node, i);
     }
     onnx_put_node(f, out->word->domain, out->word->op, names, n, outputs, node->output_count, out->attrs.at,
                   out->attrs.n);
@@ -414,6 +431,28 @@ static void put_node(onnx_frame *f, size_t i) {
     }
 }
 
+/* A state that the node changes has a new name behind it: the last one is the output's. */
+static void put_changing(onnx_frame *f, size_t node) {
+    onnx_writer *w = f->w;
+    const ir_node *n = &f->g->nodes.at[node];
+    const size_t count = w->m->states.n ? n->output_count : 0;
+    for (size_t k = 0; k < count; k++) {
+        const uint32_t s = f->g->tensors.at[n->outputs[k]].state;
+        if (s != IR_NONE) {
+            w->state_put[s] =
+                w->last_change[s] == n ? w->state_next[s] : onnx_unique_name(w, w->state_name[s], "state");
+            onnx_note_type(w, w->state_put[s], w->m->states.at[s].type);
+        }
+    }
+    put_node(f, node);
+    for (size_t k = 0; k < count; k++) {
+        const uint32_t s = f->g->tensors.at[n->outputs[k]].state;
+        if (s != IR_NONE) {
+            onnx_name_state(f, s, w->state_put[s]);
+        }
+    }
+}
+
 /* The first version behind the one that is wanted that can say the node; 0: none. */
 static int later_opset(const onnx_frame *f, size_t node) {
     base_arena *scratch = base_arena_new(base_arena_memory(f->w->arena));
@@ -425,6 +464,7 @@ static int later_opset(const onnx_frame *f, size_t node) {
         onnx_sheet sheet = onnx_sheet_new(&asker);
         onnx_frame one = *f;
         asker.names = base_map_new(scratch);
+        asker.state_put = f->w->state_put;
         one.w = &asker;
         one.sheet = &sheet;
         for (size_t t = 0; t < f->g->tensors.n; t++) {
@@ -487,15 +527,15 @@ void onnx_frame_put(onnx_frame *f) {
     static const uint64_t most_nodes = (uint64_t)1 << 22;
     for (size_t t = 0; t < f->g->tensors.n; t++) {
         const ir_tensor *x = &f->g->tensors.at[t];
-        if (x->data && f->is_used[t]) {
-            put_constant_as(f, f->name_of[t], x->type, &x->shape, x->data);
+        if (x->data && f->is_used[t] && x->state == IR_NONE) {
+            onnx_put_contents(f, f->name_of[t], x->type, &x->shape, x->data);
         }
     }
     for (size_t i = 0; i < f->g->nodes.n && f->w->size <= most_nodes && !(f->w->asks && f->w->status != BASE_OK); i++) {
         if (!f->is_said[i] && ++f->w->size > most_nodes) {
             onnx_frame_cannot(f, i, "the file would have too many nodes");
         } else if (!f->is_said[i]) {
-            put_node(f, i);
+            put_changing(f, i);
         }
     }
 }

@@ -23,6 +23,7 @@ static const char *put(onnx_frame *f, const char *op, const char *const *inputs,
 }
 
 static bool put_pack(onnx_frame *f, const ir_node *n) {
+    const char *name = onnx_output_name(f, n, 0);
     const ir_attr *axis = ir_attr_find(n, "axis");
     const char **parts = BASE_NEWS(f->w->arena, const char *, n->input_count + 1);
     const char *axes = onnx_put_list(f, "axes", &axis->v.i, 1);
@@ -30,12 +31,13 @@ static bool put_pack(onnx_frame *f, const ir_node *n) {
         parts[i] = put(f, "Unsqueeze", (const char *const[]){f->name_of[n->inputs[i]], axes}, 2, NULL);
     }
     const onnx_put_attr along = {.name = "axis", .type = ONNX_INT, .i = axis->v.i};
-    onnx_put_node(f, "", "Concat", parts, n->input_count, &f->name_of[n->outputs[0]], 1, &along, 1);
+    onnx_put_node(f, "", "Concat", parts, n->input_count, &name, 1, &along, 1);
     return true;
 }
 
 /* Where a run says where it begins, ONNX reads nothing outside, and the definition zeros. */
 static bool put_slice(onnx_frame *f, const ir_node *n) {
+    const char *name = onnx_output_name(f, n, 0);
     const ir_attr *begin = ir_attr_find(n, "begin"), *extents = ir_attr_find(n, "extents");
     int64_t ends[IR_MAX_RANK];
     if (!begin || !extents || n->input_count != 1) {
@@ -46,7 +48,7 @@ static bool put_slice(onnx_frame *f, const ir_node *n) {
     }
     const char *const inputs[] = {f->name_of[n->inputs[0]], onnx_put_list(f, "starts", begin->v.ints, begin->n),
                                   onnx_put_list(f, "ends", ends, begin->n)};
-    onnx_put_node(f, "", "Slice", inputs, 3, &f->name_of[n->outputs[0]], 1, NULL, 0);
+    onnx_put_node(f, "", "Slice", inputs, 3, &name, 1, NULL, 0);
     return true;
 }
 
@@ -66,6 +68,7 @@ static const char *put_places(onnx_frame *f, const ir_shape *s, uint64_t element
 }
 
 static bool put_update(onnx_frame *f, const ir_node *n) {
+    const char *name = onnx_output_name(f, n, 0);
     enum { MOST_PLACES = 1 << 16 };
     const ir_tensor *x = input(f, n, 0), *u = input(f, n, 1), *p = input(f, n, 2);
     const onnx_put_attr to = {.name = "to", .type = ONNX_INT, .i = onnx_type_code(BASE_I64)};
@@ -84,7 +87,7 @@ static bool put_update(onnx_frame *f, const ir_node *n) {
     place = put(f, "Min", (const char *const[]){place, onnx_put_list(f, "most", most, x->shape.rank)}, 2, NULL);
     place = put(f, "Add", (const char *const[]){put_places(f, &u->shape, elements), place}, 2, NULL);
     const char *const inputs[] = {f->name_of[n->inputs[0]], place, f->name_of[n->inputs[1]]};
-    onnx_put_node(f, "", "ScatterND", inputs, 3, &f->name_of[n->outputs[0]], 1, NULL, 0);
+    onnx_put_node(f, "", "ScatterND", inputs, 3, &name, 1, NULL, 0);
     return true;
 }
 
@@ -120,7 +123,7 @@ static void give_product(onnx_frame *f, const ir_node *n, const char *product, b
         const char *shape = onnx_put_list(f, "shape", to->shape.dim, to->shape.rank);
         product = put(f, "Reshape", (const char *const[]){product, shape}, 2, NULL);
     }
-    onnx_put_copy(f, product, f->name_of[n->outputs[0]]);
+    onnx_put_copy(f, product, onnx_output_name(f, n, 0));
 }
 
 static const char *put_two(onnx_frame *f, const char *op, const char *a, const char *b) {

@@ -81,6 +81,12 @@ typedef struct onnx_contents {
 
 typedef BASE_VEC(onnx_contents) onnx_contents_list; /* of each tensor of a graph, as far as there is something to say */
 
+/* A state: the tensor that stands for it, and the name of the output that is its next contents. */
+typedef struct onnx_state {
+    uint32_t tensor;
+    const char *next;
+} onnx_state;
+
 typedef struct onnx_reader {
     base_arena *arena;
     const char *file;
@@ -93,6 +99,9 @@ typedef struct onnx_reader {
     bool usage;           /* what the caller says does not fit the model */
     int64_t ir_version;
     onnx_imports imports;
+    BASE_VEC(onnx_state) states;
+    /* What metadata say of states: input -> address of the output's name; outputs that are next contents. NULL: nothing. */
+    base_map *state_next, *next_states;
     base_map *functions;         /* by domain, name and overload -> address of an onnx_function */
     BASE_VEC(const char *) dims; /* names of open extents */
     /* of each tensor of graph 0: for each extent its name's number in dims + 1; 0: it is known. NULL: it has none */

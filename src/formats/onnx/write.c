@@ -6,6 +6,7 @@
  * newest before that; the same model gives the same bytes.
  */
 #include "formats/onnx/arrays.h"
+#include "formats/onnx/states.h"
 #include "formats/onnx/writer.h"
 
 #include <string.h>
@@ -47,14 +48,52 @@ static void check_model(onnx_writer *w, const bool *is_reached) {
             return;
         }
         for (size_t t = 0; t < g->tensors.n; t++) {
+            if (k > 0 && g->tensors.at[t].state != IR_NONE) {
+                const base_place at = ir_place_tensor(w->m, g, t);
+                w->status = base_error(w->d, &at, "ONNX's graphs below others keep no state, and this one does");
+            }
             if (g->tensors.at[t].quant.n) {
                 const base_place at = ir_place_tensor(w->m, g, t);
                 w->status = base_error(w->d, &at, "ONNX says scales by operators, and this tensor has one of its own");
             }
         }
     }
-    if (w->m->states.n) {
-        w->status = base_error(w->d, &place, "ONNX has no state, and the model keeps %zu", w->m->states.n);
+}
+
+/* Each state is an input, with its first contents as an initializer, and an output. */
+static void name_states(onnx_writer *w, onnx_frame *f) {
+    const size_t n = w->m->states.n;
+    w->state_name = BASE_NEWS(w->arena, const char *, n + 1);
+    w->state_next = BASE_NEWS(w->arena, const char *, n + 1);
+    w->state_put = BASE_NEWS(w->arena, const char *, n + 1);
+    w->last_change = BASE_NEWS(w->arena, const ir_node *, n + 1);
+    for (uint32_t s = 0; s < n; s++) {
+        w->state_name[s] = onnx_unique_name(w, w->m->states.at[s].name, "state");
+        w->state_next[s] = onnx_unique_name(w, base_printf(w->arena, "%s_next", w->state_name[s]), "next");
+        onnx_note_type(w, w->state_name[s], w->m->states.at[s].type);
+        onnx_name_state(f, s, w->state_name[s]);
+    }
+    for (size_t i = 0; i < f->g->nodes.n && n; i++) {
+        for (size_t k = 0; k < f->g->nodes.at[i].output_count; k++) {
+            const uint32_t s = f->g->tensors.at[f->g->nodes.at[i].outputs[k]].state;
+            if (s != IR_NONE) {
+                w->last_change[s] = &f->g->nodes.at[i];
+            }
+        }
+    }
+}
+
+static void put_states(onnx_writer *w, onnx_frame *f) {
+    for (uint32_t s = 0; s < w->m->states.n; s++) {
+        const ir_state *state = &w->m->states.at[s];
+        const ir_tensor t = {.type = state->type, .shape = state->shape};
+        uint64_t bytes = 0;
+        (void)ir_tensor_bytes(&t, &bytes);
+        onnx_put_contents(f, w->state_name[s], state->type, &state->shape,
+                          state->data ? state->data : base_alloc(w->arena, (size_t)bytes + 1, 1));
+        if (!w->last_change[s]) {
+            onnx_put_copy(f, w->state_name[s], w->state_next[s]);
+        }
     }
 }
 
@@ -63,8 +102,11 @@ static wire_pb_out put_main(onnx_writer *w) {
     const ir_graph *g = &w->m->graphs.at[0];
     onnx_sheet sheet = onnx_sheet_new(w);
     onnx_frame f = onnx_frame_new(w, &sheet, g);
+    onnx_frame_name_ports(&f);
+    name_states(w, &f);
     onnx_frame_name(&f);
     onnx_frame_put(&f);
+    put_states(w, &f);
     wire_pb_out graph =
         onnx_sheet_message(&sheet, *g->name ? base_printable(w->arena, g->name, strlen(g->name), 255) : "graph");
     for (size_t i = 0; i < g->inputs.n + g->outputs.n; i++) {
@@ -72,6 +114,13 @@ static wire_pb_out put_main(onnx_writer *w) {
         const uint32_t t = is_input ? g->inputs.at[i] : g->outputs.at[i - g->inputs.n];
         const wire_pb_out value = onnx_put_value(w, f.name_of[t], g->tensors.at[t].type, &g->tensors.at[t].shape);
         wire_pb_put_message(&graph, is_input ? ONNX_GRAPH_INPUT : ONNX_GRAPH_OUTPUT, &value);
+    }
+    for (size_t s = 0; s < w->m->states.n; s++) {
+        const ir_state *state = &w->m->states.at[s];
+        const wire_pb_out input = onnx_put_value(w, w->state_name[s], state->type, &state->shape),
+                          output = onnx_put_value(w, w->state_next[s], state->type, &state->shape);
+        wire_pb_put_message(&graph, ONNX_GRAPH_INPUT, &input);
+        wire_pb_put_message(&graph, ONNX_GRAPH_OUTPUT, &output);
     }
     return graph;
 }
@@ -122,6 +171,12 @@ static void put_metadata(const onnx_writer *w, wire_pb_out *model) {
         wire_pb_out entry = {.arena = w->arena};
         wire_pb_put_text(&entry, ONNX_ENTRY_KEY, w->m->metadata.at[i].name);
         wire_pb_put_bytes(&entry, ONNX_ENTRY_VALUE, w->m->metadata.at[i].data, w->m->metadata.at[i].size);
+        wire_pb_put_message(model, ONNX_MODEL_METADATA, &entry);
+    }
+    for (size_t s = 0; s < w->m->states.n; s++) {
+        wire_pb_out entry = {.arena = w->arena};
+        wire_pb_put_text(&entry, ONNX_ENTRY_KEY, base_printf(w->arena, ONNX_STATE_KEY "%s", w->state_name[s]));
+        wire_pb_put_text(&entry, ONNX_ENTRY_VALUE, w->state_next[s]);
         wire_pb_put_message(model, ONNX_MODEL_METADATA, &entry);
     }
 }

@@ -96,6 +96,10 @@ typedef struct onnx_writer {
     const char *data_name;          /* where larger constants go; NULL: nowhere else */
     BASE_VEC(wire_piece) data;      /* they, and what is between them */
     uint64_t data_size;
+    /* Of each state: its input, the output that is its next contents, what the node that is being put makes of it, and
+     * the last node that changes it. */
+    const char **state_name, **state_next, **state_put;
+    const ir_node **last_change;
     uint64_t size; /* nodes so far */
     bool asks;     /* whether it can be said at all: the first fault is the end */
     base_diags *d;
@@ -126,6 +130,14 @@ onnx_frame onnx_frame_new(onnx_writer *w, onnx_sheet *sheet, const ir_graph *g);
 void onnx_frame_need(onnx_frame *f, const uint32_t *tensors, size_t n);
 /* Names all that is used and has none: the graph's names, made unique. */
 void onnx_frame_name(onnx_frame *f);
+/* The same of its inputs and outputs alone. */
+void onnx_frame_name_ports(onnx_frame *f);
+/* What output k of the node is called: of a state, by a name of its own each time. */
+const char *onnx_output_name(const onnx_frame *f, const ir_node *n, size_t k);
+/* Tensors that stand for the state are called so from now on. */
+void onnx_name_state(onnx_frame *f, uint32_t state, const char *name);
+/* The constant of that name. */
+void onnx_put_contents(onnx_frame *f, const char *name, base_type type, const ir_shape *shape, const void *data);
 /* Puts the constants and nodes that are used into the sheet. What cannot be said is an error of the writer. */
 void onnx_frame_put(onnx_frame *f);
 /* A name that nothing has; wanted may be "". */

@@ -365,6 +365,8 @@ def operator(word, attrs, inputs, outputs):
     bias = inputs[3 if name == 'TRANSPOSE_CONV' else 2:]
     if hasattr(o, 'quantizedBiasType') and len(bias) == 1 and bias[0] and bias[0].type[0] == 'i':
         o.quantizedBiasType = getattr(schema.TensorType, TENSOR[bias[0].type])
+    if attrs.get('narrow_sums', 0):
+        o.quantizedBiasType = schema.TensorType.INT32
     if hasattr(o, 'fusedActivationFunction'):
         o.fusedActivationFunction = ACT[attrs.get('act', 'none')]
     return name, o, inputs

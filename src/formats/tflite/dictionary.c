@@ -44,7 +44,7 @@
 #define OUTPUTS(field) STEP(outputs, NULL, TFLITE_##field, 0)
 #define TYPE_OUT(field) STEP(type_out, NULL, TFLITE_##field, 0)
 #define TYPE_OF_OUT(field, output) STEP(type_out, NULL, TFLITE_##field, output)
-#define TYPE_IN(field, input) STEP(type_in, NULL, TFLITE_##field, input)
+#define BIAS_TYPE(name, field, input) STEP(bias_type, name, TFLITE_##field, input)
 #define TIMES(field) STEP(times, NULL, TFLITE_##field, 0)
 #define OWN_SHAPES STEP(own_shapes, NULL, 0, 0)
 #define EVEN(name) STEP(even, name, 0, 0)

@@ -15,7 +15,7 @@ extern const tflite_step_kind tflite_step_axis_in, tflite_step_axes_in, tflite_s
     tflite_step_said_in, tflite_step_list_in, tflite_step_pairs_in, tflite_step_int_in;
 extern const tflite_step_kind tflite_step_out_shape, tflite_step_out_extents, tflite_step_ones_in, tflite_step_ones_out,
     tflite_step_even, tflite_step_own_shapes, tflite_step_times, tflite_step_inputs, tflite_step_outputs,
-    tflite_step_type_out, tflite_step_type_in;
+    tflite_step_type_out, tflite_step_bias_type;
 extern const tflite_step_kind tflite_step_blocks;
 extern const tflite_step_kind tflite_step_complex, tflite_step_raw, tflite_step_keeps, tflite_step_holds,
     tflite_step_states, tflite_step_intermediates, tflite_step_graph;
@@ -29,6 +29,7 @@ extern const tflite_step_kind tflite_step_slice, tflite_step_window_in;
 /* Numbers are TFLite's, dropped inputs too. */
 const ir_tensor *tflite_op_input(const tflite_op *op, size_t i);
 const ir_tensor *tflite_op_output(const tflite_op *op, size_t i);
+/* An integer option: what the schema says of an absent field, but 0 where there is no table. */
 int64_t tflite_op_option(tflite_op *op, int field);
 /* A fault that is seen in the operator's tensors. */
 void tflite_op_error(tflite_op *op, const char *format, ...) TFLITE_LIKE_PRINTF(2, 3);

@@ -127,7 +127,7 @@ static void make_even(tflite_op *op, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_even = {"EVEN", make_even, put_even};
 
-/* ---- TYPE_OUT, TYPE_IN ---- */
+/* ---- TYPE_OUT, BIAS_TYPE ---- */
 
 static void put_type(tflite_out *out, int field, base_type type) {
     int64_t code = tflite_type_code(type);
@@ -144,14 +144,38 @@ static void put_type_out(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_type_out = {"TYPE_OUT", NULL, put_type_out};
 
-static void put_type_in(tflite_out *out, const tflite_step *step) {
-    size_t i = (size_t)step->b;
-    if (i < out->node->input_count && out->node->inputs[i] != IR_NONE) {
-        put_type(out, step->a, tflite_out_input(out, i)->type);
+/* What stays of the inputs is the node's. */
+static bool has_node_input(const tflite_op *op, size_t number) {
+    size_t n = 0;
+    for (size_t i = 0; i < op->input_count; i++) {
+        bool dropped = i < 32 && (op->dropped >> i & 1);
+        if (!dropped && n++ == number) {
+            return op->inputs[i] != IR_NONE;
+        }
+    }
+    return false;
+}
+
+static void make_bias_type(tflite_op *op, const tflite_step *step) {
+    if (op->output_count && tflite_op_output(op, 0)->type == BASE_I16 && !has_node_input(op, (size_t)step->b) &&
+        tflite_op_option(op, step->a) == tflite_type_code(BASE_I32)) {
+        ir_attr_int(op->r->m, op->node, step->name, 1);
     }
 }
 
-const tflite_step_kind tflite_step_type_in = {"TYPE_IN", NULL, put_type_in};
+static void put_bias_type(tflite_out *out, const tflite_step *step) {
+    size_t i = (size_t)step->b;
+    if (i < out->node->input_count && out->node->inputs[i] != IR_NONE) {
+        put_type(out, step->a, tflite_out_input(out, i)->type);
+    } else if (ir_attr_find(out->node, step->name)) {
+        const ir_attr *a = tflite_out_attr(out, step->name, IR_INT);
+        if (a && a->v.i == 1) {
+            put_type(out, step->a, BASE_I32);
+        }
+    }
+}
+
+const tflite_step_kind tflite_step_bias_type = {"BIAS_TYPE", make_bias_type, put_bias_type};
 
 /* ---- OWN_SHAPES ---- */
 

@@ -44,5 +44,7 @@ def transpose_conv(r, kind):
         if quantised:
             bias.scale, bias.zero = [float(np.float32(x.scale[0]) * np.float32(s)) for s in w.scale], [0] * len(w.scale)
             fields['quantizedBiasType'] = {'i32': 2, 'i64': 4}[type]
+    elif kind == 'i16':
+        fields['quantizedBiasType'] = r.choice([0, 2, 4])
     y = r.out(kind)
     return [r.const('i32', [x.shape[0], *extents, channels]), w, x] + ([bias] if bias else []), [y], fields

@@ -102,7 +102,7 @@ def lstm(r, kind, name):
     return [r.tensor('f32', shape, -2, 2), *gates.all(), state('f32', [batch, outputs]), state('f32', [batch, cells]), *norms], [r.out('f32')], fields
 
 
-@row('BIDIRECTIONAL_SEQUENCE_LSTM', 'f32', options='BidirectionalSequenceLSTM')
+@row('BIDIRECTIONAL_SEQUENCE_LSTM', 'f32', 'hybrid', options='BidirectionalSequenceLSTM')
 def bidirectional_lstm(r, kind):
     batch, steps, features, cells, more = (r.randint(1, n) for n in (3, 4, 6, 5, 4))
     major, merged, cifg, peepholes, projection, extra = (r.flag() for _ in range(6))
@@ -115,7 +115,8 @@ def bidirectional_lstm(r, kind):
     for _ in range(2):
         last += [weights(r, kind, [cells, more]) if extra and (k > 0 or not cifg) else None for k in range(4)]
     return [r.tensor('f32', lead + [features], -2, 2), *gates[0], *gates[1], *states, *last], [r.out('f32') for _ in range(1 if merged else 2)], {
-        'timeMajor': major, 'mergeOutputs': merged, 'fusedActivationFunction': 4, 'cellClip': r.choice([0.0, 0.5]), 'projClip': 0.0}
+        'timeMajor': major, 'mergeOutputs': merged, 'fusedActivationFunction': 4, 'cellClip': r.choice([0.0, 0.5]), 'projClip': 0.0,
+        'asymmetricQuantizeInputs': kind == 'hybrid' and r.flag()}
 
 
 @row('UNIDIRECTIONAL_SEQUENCE_LSTM', 'i8', options='UnidirectionalSequenceLSTM')

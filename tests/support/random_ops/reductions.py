@@ -82,8 +82,8 @@ def fully_connected(r, kind):
     w = weights(r, of, [out, k], out, 0)
     b = bias(r, kind, x, w, out) if r.random() < 0.8 else None
     fields = {'keepNumDims': r.flag(), 'fusedActivationFunction': r.choice([0, 1, 2, 3]), 'asymmetricQuantizeInputs': r.flag()}
-    if kind == 'i16' and b:
-        fields['quantizedBiasType'] = CODES[b.type]
+    if kind == 'i16':
+        fields['quantizedBiasType'] = CODES[b.type] if b else r.choice([0, *CODES.values()])
     return [x, w, b], [r.out(kind)], fields
 
 

@@ -17,7 +17,8 @@ const ir_tensor *tflite_op_output(const tflite_op *op, size_t i) {
 }
 
 int64_t tflite_op_option(tflite_op *op, int field) {
-    if (op->options.at == 0) { /* no table: the runtimes' parameters begin with zeros, not with what the schema says of a field */
+    if (op->options.at ==
+        0) { /* no table: the runtimes' parameters begin with zeros, not with what the schema says of a field */
         return 0;
     }
     return tflite_int(&op->r->fb, op->options_path, &op->options, (tflite_field)field);

@@ -40,7 +40,7 @@ typedef struct model_op {
     int code;           /* builtin operator; 32: custom */
     const char *custom; /* its name */
     int input_count, output_count;
-    int32_t inputs[8], outputs[4];
+    int32_t inputs[40], outputs[4];
     int options;        /* union type; 0: none */
     const char *widths; /* the options table's fields (flat_table) */
     int64_t values[8];  /* their values; floats as bits */

@@ -12,7 +12,7 @@ def relu_x(r, kind, name):
     return [r.tensor(kind, r.shape(1, 4))], [r.out(kind)], {}
 
 
-@row('GELU', 'f32', 'i8', 'u8', options='Gelu')
+@row('GELU', 'f32', 'i8', 'u8', 'i16', options='Gelu')
 def gelu(r, kind):
     return [r.tensor(kind, r.shape(1, 4))], [r.out(kind)], {'approximate': r.flag()}
 

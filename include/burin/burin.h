@@ -138,9 +138,13 @@ typedef struct burin_load_options {
     /* Rounds of one loop at most, for what grows in each round where a run decides how many there are; say the same in
      * burin_compile_options. 0: not said, and such a loop is refused. */
     unsigned max_trips;
+    /* "INPUT=OUTPUT": both are none any more, but a state of the model: what the output is, the input is in the next run, and
+     * zeros in the first. Their types and shapes are the same. */
+    const char *const *states;
+    size_t state_count;
 } burin_load_options;
 #define BURIN_LOAD_OPTIONS_INIT                                                                                        \
-    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0, 0 }
+    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL, 0 }
 /* options may be NULL: as burin_load. */
 BURIN_API burin_status burin_load_with(burin_context *context, const char *path, const burin_load_options *options,
                                        burin_model **model);

@@ -77,6 +77,8 @@ static formats_options resolve(burin_context *c, const burin_load_options *given
     to.contents = copy_contents(c, &o);
     to.content_count = o.content_count;
     to.max_trips = o.max_trips;
+    to.states = copy_texts(c, o.states, o.state_count);
+    to.state_count = o.state_count;
     return to;
 }
 

@@ -353,6 +353,8 @@ int cli_load_options(cli *c, burin_load_options *o) {
     o->dim_count = a->dim.n;
     o->batch = (uint32_t)a->batch;
     o->max_trips = (unsigned)a->max_trips;
+    o->states = a->state.at;
+    o->state_count = a->state.n;
     o->ops = a->ops.at;
     o->op_count = a->ops.n;
     o->signature = a->signature;

@@ -131,5 +131,8 @@ base_status formats_read(base_arena *arena, const char *file, base_bytes bytes, 
         return base_error(d, &place, "its content is of no format that is read (%s)", list_names(arena));
     }
     base_status status = format->read(arena, file, bytes, options, out, d);
+    if (status == BASE_OK && options && options->state_count) {
+        status = formats_pair_states(arena, *out, options->states, options->state_count, d);
+    }
     return status == BASE_OK && options && options->output_count ? cut(arena, *out, options, d) : status;
 }

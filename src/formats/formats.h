@@ -65,6 +65,8 @@ typedef struct formats_options {
      * the model's form depends on it. */
     const formats_contents *contents;
     size_t content_count;
+    const char *const *states; /* "INPUT=OUTPUT": what the output is, the input is in the next run */
+    size_t state_count;
     uint64_t
         max_trips; /* rounds of a loop, for what it gives a slice of each round where a run decides how many; 0: not said */
     /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
@@ -139,6 +141,13 @@ base_status formats_set_constants(base_arena *arena, ir_graph *g, const formats_
                                   base_diags *d);
 /* Inputs of the entry graph that were given these contents are inputs no more. */
 void formats_drop_constants(ir_model *m, const formats_constant *constants, size_t n);
+
+/* ---- states.c ---- */
+/* The input of a pair "INPUT=OUTPUT": of those whose names begin it the one with the longest. SIZE_MAX: none. */
+size_t formats_state_input(const ir_graph *g, const char *pair);
+/* Inputs and outputs of the entry graph become states, which begin as zeros. BASE_USAGE: a name that the model does not have;
+ * BASE_REFUSED: the two are of other types or shapes. */
+base_status formats_pair_states(base_arena *arena, ir_model *m, const char *const *texts, size_t n, base_diags *d);
 
 /* ---- contents.c ---- */
 /* of[i]: what is said of input i of g; NULL: nothing. skip: of each input whether its place in the order is no one's; NULL:

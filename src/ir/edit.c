@@ -78,6 +78,33 @@ static const ir_port *move_ports(base_arena *arena, const ir_port *ports, size_t
     return list;
 }
 
+/* The graph's inputs or outputs that are kept, and for each its new place. */
+static uint32_t *keep(base_arena *arena, uint32_t *list, size_t *n, const bool *drop) {
+    uint32_t *place = BASE_NEWS(arena, uint32_t, *n + 1);
+    size_t kept = 0;
+    for (size_t i = 0; i < *n; i++) {
+        place[i] = drop[i] ? IR_NONE : (uint32_t)kept;
+        if (!drop[i]) {
+            list[kept++] = list[i];
+        }
+    }
+    *n = kept;
+    return place;
+}
+
+void ir_drop_ports(ir_model *m, const bool *inputs, const bool *outputs) {
+    ir_graph *g = &m->graphs.at[0];
+    const uint32_t *in = keep(m->arena, g->inputs.at, &g->inputs.n, inputs),
+                   *out = keep(m->arena, g->outputs.at, &g->outputs.n, outputs);
+    for (size_t i = 0; i < m->signatures.n; i++) {
+        ir_signature *s = &m->signatures.at[i];
+        if (s->graph == 0) {
+            s->inputs = move_ports(m->arena, s->inputs, &s->input_count, in);
+            s->outputs = move_ports(m->arena, s->outputs, &s->output_count, out);
+        }
+    }
+}
+
 static bool is_read(const ir_graph *g, uint32_t tensor) {
     for (size_t i = 0; i < g->nodes.n; i++) {
         for (size_t k = 0; k < g->nodes.at[i].input_count; k++) {

@@ -175,6 +175,7 @@ bool ir_reaches_state(const ir_model *m, const ir_node *n, const bool *with_stat
 
 ir_shape ir_shape_of(uint32_t rank, const int64_t *dims);
 bool ir_shape_same(const ir_shape *a, const ir_shape *b);
+bool ir_quant_same(const ir_quant *a, const ir_quant *b);
 /* Product of extents (bounds of symbolic ones); false on overflow or above 2^48 elements. */
 bool ir_shape_elements(const ir_shape *s, uint64_t *n);
 bool ir_tensor_bytes(const ir_tensor *t, uint64_t *bytes);
@@ -211,6 +212,8 @@ void ir_make_entry(ir_model *m, uint32_t graph);
 void ir_drop_dead(ir_model *m);
 /* These tensors become the outputs of graphs[0]; what they do not need is dropped, inputs too. Signatures follow. */
 void ir_cut(ir_model *m, const uint32_t *outputs, size_t n);
+/* Inputs and outputs of the entry graph that are none any more: a bool for each. Signatures follow. */
+void ir_drop_ports(ir_model *m, const bool *inputs, const bool *outputs);
 
 /* The text form (docs/IR.md). ir_parse(ir_print(m)) is m again, byte for byte on printing; whole constants included. */
 void ir_print(base_text *out, const ir_model *m);

@@ -162,6 +162,14 @@ ir_shape ir_shape_of(uint32_t rank, const int64_t *dims) {
     return s;
 }
 
+bool ir_quant_same(const ir_quant *a, const ir_quant *b) {
+    bool same = a->n == b->n && (a->n < 2 || a->axis == b->axis);
+    for (uint32_t i = 0; same && i < a->n; i++) {
+        same = a->scale[i] == b->scale[i] && a->zero[i] == b->zero[i];
+    }
+    return same;
+}
+
 bool ir_shape_same(const ir_shape *a, const ir_shape *b) {
     if (a->rank != b->rank) {
         return false;

@@ -161,7 +161,7 @@ static bool becomes(dequantiser *q, const ir_node *n, const stand_in *places, co
 /* The constant with the scales that count. */
 static uint32_t with_quant(dequantiser *q, uint32_t t, const ir_quant *quant) {
     const ir_tensor like = q->g->tensors.at[t];
-    if (passes_same_quant(&like.quant, quant)) {
+    if (ir_quant_same(&like.quant, quant)) {
         return t;
     }
     const uint32_t copy = passes_constant_add(q->m, q->g, like.name, like.type, &like.shape, like.data);

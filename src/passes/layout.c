@@ -174,7 +174,7 @@ static bool is_output(const ir_graph *g, uint32_t t) {
 static bool is_move(const layouter *l, const ir_node *n, const char *word) {
     return strcmp(n->op, word) == 0 && n->input_count == 1 && n->inputs[0] != IR_NONE && layout_may_cross(l, n) &&
            layout_tensor(l, n->inputs[0])->data == NULL &&
-           passes_same_quant(&layout_tensor(l, n->inputs[0])->quant, &layout_tensor(l, n->outputs[0])->quant);
+           ir_quant_same(&layout_tensor(l, n->inputs[0])->quant, &layout_tensor(l, n->outputs[0])->quant);
 }
 
 static bool put_transpose_off(layouter *l, const ir_node *n) {

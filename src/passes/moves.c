@@ -81,8 +81,8 @@ static void move(passes_edit *e, size_t i) {
     bool is = strcmp(n->op, "reshape") == 0 && reads_value(e, n);
     if (!is && may_be_copy(e, n, &input)) {
         is = is_copy(e, n, input);
-        if (is && passes_same_quant(&e->g->tensors.at[passes_now(e, n->inputs[input])].quant,
-                                    &e->g->tensors.at[n->outputs[0]].quant)) {
+        if (is && ir_quant_same(&e->g->tensors.at[passes_now(e, n->inputs[input])].quant,
+                                &e->g->tensors.at[n->outputs[0]].quant)) {
             become_reshape(e, n, input);
         } else {
             is = false;
@@ -113,8 +113,8 @@ static void join_transposes(passes_edit *e, size_t i) {
         fits = second->v.ints[k] >= 0 && second->v.ints[k] < (int64_t)first->n;
         perm[k] = fits ? first->v.ints[second->v.ints[k]] : 0;
     }
-    if (!fits || !passes_same_quant(&e->g->tensors.at[passes_now(e, n->inputs[0])].quant,
-                                    &e->g->tensors.at[n->outputs[0]].quant)) {
+    if (!fits ||
+        !ir_quant_same(&e->g->tensors.at[passes_now(e, n->inputs[0])].quant, &e->g->tensors.at[n->outputs[0]].quant)) {
         return;
     }
     ir_attr_ints(e->m, n, "perm", perm, first->n);

@@ -47,7 +47,7 @@ static bool find_padding(const passes_edit *e, const ir_node *n, padding *out) {
     const ir_tensor *from = &e->g->tensors.at[passes_now(e, n->inputs[0])], *to = &e->g->tensors.at[n->outputs[0]];
     *out = (padding){.node = n, .pads = ints(n, "pads", 2 * (size_t)to->shape.rank), .from = from};
     if (out->pads == NULL || from->state != IR_NONE || to->state != IR_NONE || from->shape.rank != to->shape.rank ||
-        !passes_is_fixed(&to->shape) || to->quant.n > 1 || !passes_same_quant(&from->quant, &to->quant)) {
+        !passes_is_fixed(&to->shape) || to->quant.n > 1 || !ir_quant_same(&from->quant, &to->quant)) {
         return false;
     }
     if (n->input_count > 1 && n->inputs[1] != IR_NONE) {

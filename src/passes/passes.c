@@ -23,18 +23,6 @@ void passes_drop(ir_graph *g, const bool *gone) {
     g->nodes.n = kept;
 }
 
-bool passes_same_quant(const ir_quant *a, const ir_quant *b) {
-    if (a->n != b->n || (a->n > 1 && a->axis != b->axis)) {
-        return false;
-    }
-    for (uint32_t i = 0; i < a->n; i++) {
-        if (a->scale[i] != b->scale[i] || a->zero[i] != b->zero[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 bool passes_is_fixed(const ir_shape *s) {
     for (uint32_t k = 0; k < s->rank; k++) {
         if (s->symbol[k] != 0) {
@@ -46,7 +34,7 @@ bool passes_is_fixed(const ir_shape *s) {
 
 bool passes_same_values(const ir_tensor *a, const ir_tensor *b) {
     return a->state == IR_NONE && b->state == IR_NONE && a->type == b->type && ir_shape_same(&a->shape, &b->shape) &&
-           passes_same_quant(&a->quant, &b->quant);
+           ir_quant_same(&a->quant, &b->quant);
 }
 
 const char *passes_act(const passes_context *c, const ir_node *n) {

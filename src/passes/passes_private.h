@@ -10,7 +10,6 @@
 
 /* Drops the nodes with gone[i] set, keeping the order. */
 void passes_drop(ir_graph *g, const bool *gone);
-bool passes_same_quant(const ir_quant *a, const ir_quant *b);
 /* One type, shape and quantisation, and no state: a state is read when its operator's turn comes, not when its contents
  * were made. */
 bool passes_same_values(const ir_tensor *a, const ir_tensor *b);

@@ -230,7 +230,7 @@ static void take(quantiser *q, size_t i, const candidate *c) {
 static void bring_to(quantiser *q, candidate *c, base_type type, const ir_quant *quant) {
     for (size_t k = 0; k < c->n.input_count; k++) {
         const uint32_t t = c->n.inputs[k];
-        if (c->quants[k].n == 0 || (q->g->tensors.at[t].type == type && passes_same_quant(&c->quants[k], quant))) {
+        if (c->quants[k].n == 0 || (q->g->tensors.at[t].type == type && ir_quant_same(&c->quants[k], quant))) {
             continue;
         }
         const ir_shape shape = q->g->tensors.at[t].shape;
@@ -301,7 +301,7 @@ static bool quantise_by_another(quantiser *q, size_t i, uint32_t real, uint32_t 
         } else {
             continue;
         }
-        const bool is_asked = passes_same_quant(&other, &t.quant);
+        const bool is_asked = ir_quant_same(&other, &t.quant);
         if (quantise_with(q, i, real, is_asked ? to : tensor_like(q, to, t.type, &other, &t.shape), false)) {
             q->gone[at] = is_asked; /* else it becomes a requantisation when it is met */
             return true;
@@ -389,7 +389,7 @@ static bool one_quant(const quantiser *q, const candidate *c, size_t *input) {
             }
             continue;
         }
-        if (found && (!passes_same_quant(&c->quants[k], &c->quants[*input]) || c->quants[k].n > 1 ||
+        if (found && (!ir_quant_same(&c->quants[k], &c->quants[*input]) || c->quants[k].n > 1 ||
                       q->g->tensors.at[t].type != q->g->tensors.at[c->n.inputs[*input]].type)) {
             return false;
         }

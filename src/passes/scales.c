@@ -71,7 +71,7 @@ static uint32_t reals_of(scaler *s, uint32_t t) {
 /* The tensor, or a copy of the constant, that has this quantisation and no other. IR_NONE: it has another. */
 static uint32_t with_quant(scaler *s, uint32_t t, const ir_quant *quant) {
     ir_tensor *x = &s->g->tensors.at[t];
-    if (x->quant.n == 0 || passes_same_quant(&x->quant, quant)) {
+    if (x->quant.n == 0 || ir_quant_same(&x->quant, quant)) {
         x->quant = *quant;
         return t;
     }
@@ -206,7 +206,7 @@ static void wrap(scaler *s, size_t i) {
             continue;
         }
         one = one && t->quant.n == 1 && t->state == IR_NONE &&
-              (quant == NULL || (passes_same_quant(&t->quant, quant) && t->type == type));
+              (quant == NULL || (ir_quant_same(&t->quant, quant) && t->type == type));
         quant = &t->quant;
         type = t->type;
     }

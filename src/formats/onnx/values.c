@@ -192,6 +192,10 @@ static base_status take_contents(onnx_reader *r, ir_graph *g, const formats_cont
         }
         skip[input] = true;
     }
+    for (size_t i = 0; i < r->options.state_count; i++) {
+        const size_t input = formats_state_input(g, r->options.states[i]);
+        skip[input == SIZE_MAX ? g->inputs.n : input] = true;
+    }
     base_status status =
         formats_match_contents(r->arena, g, r->options.contents, r->options.content_count, skip, of, r->d);
     return status == BASE_OK ? formats_set_contents(r->arena, g, of, r->d) : status;

@@ -243,14 +243,6 @@ static void read_while(tflite_op *op) {
 
 /* ---- calls put in their place ---- */
 
-static bool same_quant(const ir_quant *a, const ir_quant *b) {
-    bool same = a->n == b->n && (a->n < 2 || a->axis == b->axis);
-    for (uint32_t i = 0; same && i < a->n; i++) {
-        same = a->scale[i] == b->scale[i] && a->zero[i] == b->zero[i];
-    }
-    return same;
-}
-
 /* For each tensor of the called graph the caller's: arguments and results are the operator's, the rest is new. */
 static uint32_t *map_tensors(tflite_op *op, const tflite_call *c) {
     tflite_reader *r = op->r;
@@ -266,7 +258,7 @@ static uint32_t *map_tensors(tflite_op *op, const tflite_call *c) {
         const uint32_t from = c->output_tensor[i], to = op->outputs[i];
         const ir_tensor *t = &sub->tensors.at[from];
         if (c->output_variable[i] == IR_NONE && map[from] == IR_NONE && !t->data && t->state == IR_NONE &&
-            same_quant(&t->quant, &r->g->tensors.at[to].quant)) {
+            ir_quant_same(&t->quant, &r->g->tensors.at[to].quant)) {
             map[from] = to;
         }
     }

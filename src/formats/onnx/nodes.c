@@ -248,6 +248,9 @@ static void read_operator(onnx_op *op) {
     const onnx_special *special = means->special;
     const bool newer = means->newer;
     op->word = means->word;
+    if (!op->output_count) { /* operators only give: one that gives nothing means nothing */
+        return;
+    }
     const bool settled = find_inputs(op);
     if (onnx_op_failed(op)) {
         return;
@@ -301,6 +304,9 @@ static void read_node(onnx_reader *r, const wire_path *outer, const wire_pb_fiel
     op.output_count = without_absent(n.outputs.at, n.outputs.n);
     op.listed_outputs = n.outputs.n;
     op.opset = onnx_version_of(scope->imports, op.domain);
+    if (!op.opset && strcmp(op.domain, "com.microsoft") == 0) {
+        op.opset = 1; /* the only one there is: ONNX Runtime's tools write it without an import */
+    }
     path.note = title(r, n.name, n.type);
     for (size_t i = 0; i < n.attributes.n && !wire_pb_failed(&r->pb); i++) {
         onnx_read_attribute(r, &path, wire_pb_message(&r->pb, &path, &n.attributes.at[i]), scope, &op.attrs);

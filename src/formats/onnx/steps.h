@@ -16,7 +16,7 @@ extern const onnx_step_kind onnx_step_type, onnx_step_type_named, onnx_step_type
     onnx_step_type_is, onnx_step_saturate, onnx_step_wrap;
 /* steps_inputs.c */
 extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes, onnx_step_drop_in,
-    onnx_step_broadcast, onnx_step_int_in, onnx_step_float_in;
+    onnx_step_broadcast, onnx_step_scalars_from, onnx_step_int_in, onnx_step_float_in;
 /* steps_ml.c */
 extern const onnx_step_kind onnx_step_const_floats, onnx_step_const_ints, onnx_step_no_strings, onnx_step_classes,
     onnx_step_features, onnx_step_imputed, onnx_step_encoded;
@@ -34,7 +34,7 @@ extern const onnx_step_kind onnx_step_order, onnx_step_absent, onnx_step_triples
 /* steps_nets.c */
 extern const onnx_step_kind onnx_step_window, onnx_step_transposed, onnx_step_unpool, onnx_step_axes_from,
     onnx_step_given, onnx_step_mean_axes, onnx_step_outputs, onnx_step_float_optional, onnx_step_dropout,
-    onnx_step_groups, onnx_step_read_only;
+    onnx_step_groups, onnx_step_read_only, onnx_step_unchecked;
 /* steps_moves.c */
 extern const onnx_step_kind onnx_step_perm, onnx_step_reshape, onnx_step_flatten, onnx_step_squeeze,
     onnx_step_unsqueeze, onnx_step_expand, onnx_step_fill, onnx_step_slice, onnx_step_slice_in, onnx_step_pad,

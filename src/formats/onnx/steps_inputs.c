@@ -53,6 +53,9 @@ static void make_axes(onnx_op *op, const onnx_step *s) {
     if (onnx_op_failed(op) || (!given && !s->attr && onnx_op_has_input(op, (size_t)s->a))) {
         return;
     }
+    while (!rank && n && (given[n - 1] == 0 || given[n - 1] == -1)) { /* of a scalar: what runtimes take for none */
+        n--;
+    }
     const bool all = n == 0 && !none;
     int64_t *axes = BASE_NEWS(op->r->arena, int64_t, n + rank + 1);
     n = all ? rank : n;
@@ -89,6 +92,21 @@ static void put_drop_in(onnx_out *out, const onnx_step *s) {
     out->absent |= (uint64_t)1 << s->a;
 }
 const onnx_step_kind onnx_step_drop_in = {"DROP_IN", make_drop_in, put_drop_in};
+
+static void make_scalars_from(onnx_op *op, const onnx_step *s) {
+    for (size_t i = (size_t)s->a; i < op->input_count; i++) {
+        const ir_shape *shape = &onnx_op_input(op, i)->shape;
+        if (onnx_op_has_input(op, i) && shape->rank == 1 && shape->dim[0] == 1 && !ir_shape_open(shape)) {
+            onnx_op_reshape(op, i, &(ir_shape){0});
+        }
+    }
+}
+
+static void put_scalars_from(onnx_out *out, const onnx_step *s) {
+    (void)out; /* they are scalars */
+    (void)s;
+}
+const onnx_step_kind onnx_step_scalars_from = {"SCALARS_FROM", make_scalars_from, put_scalars_from};
 
 /* ---- numbers ---- */
 

@@ -474,4 +474,18 @@ static void put_read_only(onnx_out *out, const onnx_step *s) {
     (void)s;
     onnx_out_cannot(out, "it is no operator of the standard");
 }
+static void make_unchecked(onnx_op *op, const onnx_step *s) {
+    (void)s;
+    for (size_t i = 0; i < op->attrs.n; i++) {
+        onnx_attr *a = &op->attrs.at[i];
+        if (!a->used) {
+            base_place place = {.file = op->r->file, .byte = a->byte, .has_byte = true};
+            place.path = wire_path_print(op->r->arena, op->path);
+            base_warn(op->r->d, &place, "%s: there is no such attribute: it is left out",
+                      base_printable(op->r->arena, a->name, strlen(a->name), 60));
+            a->used = true;
+        }
+    }
+}
+const onnx_step_kind onnx_step_unchecked = {"UNCHECKED", make_unchecked, NULL};
 const onnx_step_kind onnx_step_read_only = {"READ_ONLY", NULL, put_read_only};

@@ -263,7 +263,7 @@ static void put_resize(onnx_out *out, const onnx_step *s) {
     /* these two follow from the others */
     (void)onnx_out_optional(out, "axes", IR_INTS);
     (void)onnx_out_optional(out, "taps", IR_INT);
-    if (!s->b) {
+    if (!s->b || (mode && strcmp(mode->v.text, "tf_half_pixel_for_nn") == 0)) {
         onnx_out_cannot(out, "it is of an earlier version");
     } else if (shape && scales && roi && mode && shape->n == in->rank && scales->n == in->rank &&
                roi->n == 2 * (size_t)in->rank) {

@@ -1,0 +1,265 @@
+# ctest: name=corpus.onnx_models, labels=corpus, timeout=1800
+"""The corpus's other ONNX models (real, ort, burn, onnx2c, edge_valid): equal to what was recorded, else to ONNX Runtime, in the evaluator and as
+emitted C; or refused, where the manifest allows that or the reason is one of REFUSED.
+
+  onnx_models.py [--all] [--only REGEX]
+
+Of what was recorded every model is evaluated and every 12th emitted (--all: all of them); a run is read for its inputs. Of the rest open extents
+are 2 (OPEN: others), the inputs are made, floats and small whole numbers; a model that ONNX Runtime does not run either has no other answer than
+that C and evaluator agree. Run by the oracles' Python; by ctest's Python it starts that one.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import by_oracles  # noqa: F401
+import support
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+BURIN = os.environ["BURIN"]
+ROOT = support.shared("corpus/onnx")
+FOLDERS = ("real", "ort", "burn", "onnx2c", "edge_valid")
+EACH = 12
+AT_LEAST = {"recorded": 730, "made": 66}
+# Of the largest value, beside 1e-3 of each: what another order of adding and, of narrow floats, another place of rounding make.
+LARGEST = {np.dtype(np.float16): 4e-3, np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-7}
+REFUSED = {  # words of a refusal: why it is one, whatever the manifest says
+    "not run here": "not run: gigabytes of values",
+    "BeamSearch": "a search, with a model in it",
+    "STRING": "strings",
+    "whose outputs are random": "random",
+    "in training, which is random": "random",
+    "is imported in versions 21 and 1": "two versions of one domain, of which ONNX Runtime takes the last",
+    "a tensor may have 8": "more than 8 extents",
+    "FeatureVectorizer": "an operator that is missing",
+    "shape: entry 3 is 0": "a shape of the standard that ONNX Runtime reads another way",
+    "Loop/body/node[0] \"range_body_squeeze\"": "a Loop that counts in a list",
+    '"sclbl-onnx-node1" Gemm: extents 2 and 4 cannot': "a bias that does not fit, for ONNX Runtime neither",
+    "S is f32, and must be f16": "a scale of another type than what it scales",
+}
+KNOWN = {  # model: why it is other
+    "ort/ort_github_issue_19590/model.onnx": "Cast of a float that u8 does not have: the standard leaves it open",
+    "ort/webgpu_pow_cast_test/model.onnx": "Cast of what i64 does not have",
+    "ort/layout_transform_fix_transpose_without_dq.qdq/model.onnx": "a step of 16 bits, where a sum lies between two",
+    **{f"ort/test__python__transformers__test_data__models__whisper__{name}/model.onnx": "rows of thousands and small numbers are normalised: floats have no more digits"
+       for name in ("decoder_mha_fused", "decoder_with_past_self_mha_split_bias_fused", "encoder_attention_with_sln_fused")},
+    "burn/attention_qk_output_2/model.onnx": "ONNX Runtime masks with the lowest float, the standard with -inf",
+}
+OPEN = {}  # model: options that say its extents
+HEAVY = {"real/ortgo_example_big_compute/model.onnx", "real/ortgo_example_big_compute_old/model.onnx"}
+
+
+def expected():
+    """path in ROOT -> what the manifest expects"""
+    out = {}
+    for line in (ROOT.parent / "MANIFEST.tsv").read_text().splitlines():
+        fields = line.split("\t")
+        if fields[0].startswith("onnx/") and fields[0].endswith(".onnx") and fields[0].split("/")[1] in FOLDERS:
+            out[fields[0][5:]] = fields[5].strip('"')
+    return out
+
+
+def value_of(path, kind):
+    data = pathlib.Path(path).read_bytes()
+    if kind == "sequence_type":
+        sequence = onnx.SequenceProto.FromString(data)
+        return [numpy_helper.to_array(t) for t in sequence.tensor_values]
+    if kind == "optional_type":
+        optional = onnx.OptionalProto.FromString(data)
+        return [numpy_helper.to_array(optional.tensor_value)] if optional.HasField("tensor_value") else []
+    return [numpy_helper.to_array(onnx.TensorProto.FromString(data))]
+
+
+def is_narrow(model):
+    """Does it compute in f16 or bf16?"""
+    types = {t.data_type for t in model.graph.initializer} | {i.type.tensor_type.elem_type for i in model.graph.input}
+    return bool((types | {a.i for n in model.graph.node for a in n.attribute if n.op_type == "Cast" and a.name == "to"}) & {10, 16})
+
+
+def differ(got, want, narrow=False):
+    """why two arrays are not equal; None: they are"""
+    if got.shape != want.shape or got.dtype != want.dtype:
+        return f"{got.dtype} {got.shape}, expected {want.dtype} {want.shape}"
+    if want.dtype.kind not in "fV" and "float" not in want.dtype.name:
+        return None if np.array_equal(got, want) else "other integers"
+    largest = max(LARGEST.get(want.dtype, 3e-2), LARGEST[np.dtype(np.float16)] if narrow else 0)
+    a, b = got.astype(np.float64), want.astype(np.float64)
+    finite = np.isfinite(b)
+    if not np.array_equal(np.isfinite(a), finite) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return "others are finite"
+    most = np.abs(b[finite]).max(initial=0)
+    far = np.abs(a[finite] - b[finite]) - 1e-7 - 1e-3 * np.abs(b[finite]) - largest * most
+    return f"by {np.abs(a[finite] - b[finite]).max():.3g}, the largest is {most:.3g}" if far.max(initial=-1) > 0 else None
+
+
+def words_of(done):
+    """What a command that did not end well says of it."""
+    said = [line for line in done.stderr.splitlines() if ": warning: " not in line]
+    return ("" if done.returncode == 1 else f"status {done.returncode}: ") + (said or ["it says nothing"])[0]
+
+
+def run(model, kinds, inputs, provider, words=()):
+    """-> (outputs, None) or (None, its words of refusal)"""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [BURIN, "run", model, *words, "--provider", provider, "--output-dir", folder, "--output-format", "pb", "--force", "--quiet"]
+        try:
+            done = subprocess.run(command + [w for i in inputs for w in ("--input", i)], capture_output=True, text=True, timeout=300)
+        except subprocess.TimeoutExpired:
+            return None, "it takes more than 300 s"
+        if done.returncode:
+            return None, words_of(done)
+        return [value_of(f"{folder}/output_{k}.pb", kind) for k, kind in enumerate(kinds)], None
+
+
+def kinds_of(model):
+    """What each output is; a sequence of maps from a class to its score is read as the tensor of scores."""
+    types = [o.type for o in model.graph.output]
+    maps = lambda t: t.HasField("sequence_type") and t.sequence_type.elem_type.HasField("map_type")
+    return ["tensor_type" if maps(t) else t.WhichOneof("value") for t in types]
+
+
+def recorded(path, provider):
+    """-> (verdict, why) of a model with recorded inputs and outputs"""
+    data = path.parent / "test_data_set_0"
+    model = onnx.load(path, load_external_data=False)
+    number = lambda p: int(re.findall(r"\d+", p.name)[-1])
+    inputs, outputs = (sorted(data.glob(f"{what}_*.pb"), key=number) for what in ("input", "output"))
+    kinds = kinds_of(model)
+    got, why = run(path, kinds, inputs, provider)
+    if got is None:
+        return "refused", why
+    if len(outputs) != len(kinds):
+        return "other", f"{len(outputs)} outputs are recorded of {len(kinds)}"
+    for k, kind in enumerate(kinds):
+        want = value_of(outputs[k], kind)
+        if len(want) != len(got[k]):
+            return "other", f"output {k}: {len(got[k])} tensors, expected {len(want)}"
+        for a, b in zip(got[k], want):
+            why = differ(a, b, is_narrow(model))
+            if why:
+                return "other", f"output {k}: {why}"
+    return "equal", ""
+
+
+def open_extents(path):
+    """Options that say the model's open extents, from what is asked for; and the refusal that is left"""
+    words = list(OPEN.get(str(path.relative_to(ROOT)), ()))
+    for _ in range(40):
+        done = subprocess.run([BURIN, "plan", path, *words, "--quiet"], capture_output=True, text=True, timeout=300)
+        asked = re.search(r"its open extents must be said: (.*?)( \(byte|$)", done.stderr)
+        if done.returncode == 0 or not asked:
+            return words, "" if done.returncode == 0 else words_of(done)
+        words += [re.sub("=N$", "=2", w) if w.endswith("=N") else w for w in asked[1].replace(" --dim ", "\n--dim ").replace("--dim ", "--dim\n").split("\n") if w]
+    return words, "its extents have no end"
+
+
+def made(path, seed=5):
+    """-> (verdict, why) of a model without outputs: against ONNX Runtime"""
+    import onnxruntime
+    words, why = open_extents(path)
+    if why:
+        return "refused", why
+    if str(path.relative_to(ROOT)) in HEAVY:
+        return "refused", "not run here"
+    done = subprocess.run([BURIN, "inspect", path, *words, "--json"], capture_output=True, text=True)
+    shown = json.loads(done.stdout)
+    ports = [shown["tensors"][i] for i in shown["inputs"]]
+    rng = np.random.default_rng(seed)
+    feed = {}
+    for port in ports:
+        kind = port["type"]
+        name = {"f": "float", "i": "int", "u": "uint", "b": "bool"}[kind[0]] + (kind[1:] if kind != "bool" else "")
+        if not hasattr(np, name):
+            return "agree" if compiles(path, words) else "other", f"an input is {kind}"
+        array = rng.standard_normal(port["shape"]) if name.startswith("float") else rng.integers(0, 2, port["shape"])
+        feed[port["name"]] = np.asarray(array).astype(name)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        want = session.run(None, feed)
+    except Exception as fault:
+        return ("agree" if compiles(path, words) else "other"), "ONNX Runtime: " + str(fault).splitlines()[0][:80]
+    model = onnx.load(path, load_external_data=False)
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for name, array in feed.items():
+            files.append(f"{folder}/{len(files)}.npy")
+            np.save(files[-1], array)
+        for provider in ("reference", "host"):
+            got, why = run(path, kinds_of(model), files, provider, words)
+            if got is None:
+                return "refused", f"{provider}: {why}"
+            for k, (a, b) in enumerate(zip(got, want)):
+                b = b if isinstance(b, list) else [] if b is None else [b]
+                b = [np.array([list(one.values()) for one in b], np.float32)] if b and isinstance(b[0], dict) else b
+                if len(a) != len(b):
+                    return "other", f"{provider}: output {k}: {len(a)} tensors, expected {len(b)}"
+                for one, other in zip(a, b):
+                    why = differ(one, np.asarray(other), is_narrow(model))
+                    if why:
+                        return "other", f"{provider}: output {k}: {why}"
+    return "equal", ""
+
+
+def compiles(path, words):
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run([BURIN, "compile", path, *words, "-o", f"{folder}/c", "--check-cases", "1", "--quiet"], capture_output=True).returncode == 0
+
+
+def allowed(name, why, expectations):
+    if expectations[name].startswith(("compile or clear error", "clear error or compile", "compile and match, or")) and not why.startswith("status"):
+        return "as the manifest allows"
+    return next((reason for words, reason in REFUSED.items() if words in why), None)
+
+
+def report(what, results, expectations):
+    """Whether nothing is other or refused that may not be."""
+    counts, fine = collections.Counter(), True
+    for name, (verdict, why) in results:
+        reason = allowed(name, why, expectations) if verdict == "refused" else KNOWN.get(name) if verdict == "other" else ""
+        counts[verdict if reason == "" else f"{verdict}: {reason or 'may not be'}"] += 1
+        if reason is None:
+            fine = False
+            print(f"   {verdict} {name}: {why[:300]}")
+    print(f"{what}: {len(results)} models: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()))
+    return fine, counts["equal"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    expectations = expected()
+    names = sorted(name for name in expectations if re.search(options.only, name))
+    has = [name for name in names if list((ROOT / name).parent.glob("test_data_set_0/output_*.pb")) and name.endswith("/model.onnx")]
+    rest = [name for name in names if name not in set(has)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        first = list(zip(has, pool.map(lambda n: recorded(ROOT / n, "reference"), has)))
+        fine, equal = report("recorded, evaluator", first, expectations)
+        chosen = [name for name, (verdict, _) in first if verdict == "equal"]
+        chosen = chosen if options.all else chosen[::EACH]
+        fine &= report("recorded, emitted C", list(zip(chosen, pool.map(lambda n: recorded(ROOT / n, "host"), chosen))), expectations)[0]
+        others, same = report("made, evaluator and emitted C", list(zip(rest, pool.map(lambda n: made(ROOT / n), rest))), expectations)
+    if not options.only:
+        for what, n in (("recorded", equal), ("made", same)):
+            if n < AT_LEAST[what]:
+                fine = False
+                print(f"{what}: {n} are equal: expected {AT_LEAST[what]} or more")
+    sys.exit(not (fine and others))
+
+
+main()

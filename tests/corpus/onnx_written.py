@@ -273,6 +273,23 @@ def versions(folder):
     assert done.returncode == 2, done.stderr
 
 
+def several_nodes(folder):
+    """Words of which ONNX says each by several nodes: over several extents at once, as old versions have it; an element that a run computes."""
+    node, value, number = onnx.helper.make_node, onnx.helper.make_tensor_value_info, onnx.TensorProto
+    graph = onnx.helper.make_graph([node("Softmax", ["x"], ["a"], axis=1), node("LogSoftmax", ["x"], ["b"], axis=2), node("Hardmax", ["x"], ["c"], axis=0)],
+                                   "g", [value("x", number.FLOAT, [2, 3, 4])], [value(n, number.FLOAT, [2, 3, 4]) for n in "abc"])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 11)], ir_version=6), folder / "old.onnx")
+    (folder / "fill.ir").write_text('burin 1\nmodel "ir" "fill.ir"\ngraph "g" 0 {\n  tensor %0 f32[] "x"\n  tensor %1 f32[3,2] "y"\n  inputs (%0)\n  outputs (%1)\n'
+                                    '  node fill (%0) -> (%1) {shape: ints [3, 2]}\n}\n')
+    for source, feed in ((folder / "old.onnx", dict(x=f32(2, 3, 4))), (folder / "fill.ir", dict(x=f32()))):
+        to = folder / "new.onnx"
+        run("compile", source, "-o", to, "--force", "--quiet")
+        onnx.checker.check_model(str(to), full_check=True)
+        wanted = evaluated(source, feed, folder)
+        for k, got in enumerate(session(to).run(None, feed)):
+            assert got.shape == wanted(k).shape and np.allclose(got, wanted(k), 1e-5, 1e-6), (source, k)
+
+
 def states(folder):
     """Three runs of ONNX Runtime, each fed what the one before gave; the first without any, and with other contents."""
     source, to = folder / "states.ir", folder / "states.onnx"
@@ -310,6 +327,7 @@ def main():
         external_data(pathlib.Path(folder))
         versions(pathlib.Path(folder))
         states(pathlib.Path(folder))
+        several_nodes(pathlib.Path(folder))
     print(f"{len(only)} models")
     return 0 if only else 1
 

@@ -91,6 +91,45 @@ static bool put_update(onnx_frame *f, const ir_node *n) {
     return true;
 }
 
+/* One element as often as the output has room for. */
+static bool put_fill(onnx_frame *f, const ir_node *n) {
+    const char *name = onnx_output_name(f, n, 0);
+    const ir_shape *shape = &output(f, n)->shape;
+    if (n->input_count != 1 || ir_shape_open(shape)) {
+        return false;
+    }
+    const char *const inputs[] = {f->name_of[n->inputs[0]], onnx_put_list(f, "shape", shape->dim, shape->rank)};
+    onnx_put_node(f, "", "Expand", inputs, 2, &name, 1, NULL, 0);
+    return true;
+}
+
+/* Over several extents, the last ones, as over one of so many elements. */
+static bool put_over_last(onnx_frame *f, const ir_node *n) {
+    const char *name = onnx_output_name(f, n, 0), *op = !strcmp(n->op, "softmax")   ? "Softmax"
+                                                        : !strcmp(n->op, "hardmax") ? "Hardmax"
+                                                                                    : "LogSoftmax";
+    const ir_attr *axis = ir_attr_find(n, "axis"), *count = ir_attr_find(n, "count");
+    const ir_shape *shape = &input(f, n, 0)->shape;
+    const onnx_put_attr along = {.name = "axis", .type = ONNX_INT, .i = -1};
+    if (n->input_count != 1 || n->attr_count != 2 || !axis || !count ||
+        axis->v.i + count->v.i != (int64_t)shape->rank || ir_shape_open(shape)) {
+        return false;
+    }
+    int64_t flat[IR_MAX_RANK + 1], last = 1;
+    for (int64_t k = 0; k < (int64_t)shape->rank; k++) {
+        last *= k >= axis->v.i ? shape->dim[k] : 1;
+        flat[k < axis->v.i ? k : axis->v.i] = shape->dim[k];
+    }
+    flat[axis->v.i] = last;
+    const char *rows =
+        put(f, "Reshape",
+            (const char *const[]){f->name_of[n->inputs[0]], onnx_put_list(f, "shape", flat, (size_t)axis->v.i + 1)}, 2,
+            NULL);
+    const char *const inputs[] = {put(f, op, &rows, 1, &along), onnx_put_list(f, "shape", shape->dim, shape->rank)};
+    onnx_put_node(f, "", "Reshape", inputs, 2, &name, 1, NULL, 0);
+    return true;
+}
+
 /* ---- the parts of FlexAttention ---- */
 
 static const char *put_number(onnx_frame *f, const char *name, base_type type, double v) {
@@ -168,6 +207,10 @@ bool onnx_put_several(onnx_frame *f, size_t node) {
         bool (*put)(onnx_frame *f, const ir_node *n);
     } words[] = {{"pack", put_pack},
                  {"slice", put_slice},
+                 {"fill", put_fill},
+                 {"softmax", put_over_last},
+                 {"log_softmax", put_over_last},
+                 {"hardmax", put_over_last},
                  {"dynamic_update_slice", put_update},
                  {"attention_scores", put_scores},
                  {"attention_values", put_values}};

@@ -9,17 +9,21 @@
 
 #include <stdlib.h>
 
-/* A few bytes can say large constants (sparse ones, zeros), whose text is more than the input should cost. */
+static uint64_t fuzz_bytes(base_type type, const ir_shape *shape, const void *data) {
+    uint64_t elements = 0, bytes = 0;
+    return data && ir_shape_elements(shape, &elements) && base_type_bytes(type, elements, &bytes) ? bytes : 0;
+}
+
+/* A few bytes can say large constants and states (sparse ones, zeros), whose text is more than the input should cost. */
 static bool fuzz_is_small(const ir_model *m) {
     uint64_t total = 0;
-    for (size_t i = 0; i < m->graphs.n; i++) {
+    for (size_t i = 0; i < m->states.n; i++)
+        total += fuzz_bytes(m->states.at[i].type, &m->states.at[i].shape, m->states.at[i].data);
+    for (size_t i = 0; i < m->graphs.n; i++)
         for (size_t k = 0; k < m->graphs.at[i].tensors.n; k++) {
             const ir_tensor *t = &m->graphs.at[i].tensors.at[k];
-            uint64_t elements = 0, bytes = 0;
-            if (t->data && ir_shape_elements(&t->shape, &elements) && base_type_bytes(t->type, elements, &bytes))
-                total += bytes;
+            total += fuzz_bytes(t->type, &t->shape, t->data);
         }
-    }
     return total <= (uint64_t)1 << 24;
 }
 

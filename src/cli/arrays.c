@@ -96,14 +96,21 @@ int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, buri
     }
     const size_t size = file.size;
     /* Of one open extent the number of bytes tells how much it is. */
-    for (uint32_t k = 0; k < want->rank && want->open == 1u << k && want->dim[k] > 0 && size < want->bytes; k++) {
-        const uint64_t row = want->bytes / (uint64_t)want->dim[k];
-        if (row > 0 && size % row == 0) {
+    for (uint32_t k = 0; k < want->rank && size < want->bytes; k++) {
+        const uint64_t row = want->dim[k] > 0 ? want->bytes / (uint64_t)want->dim[k] : 0;
+        if (want->open == 1u << k && row > 0 && size % row == 0) {
             a->dim[k] = (int64_t)(size / row);
             a->data = file.data;
             a->size = size;
             return 0;
         }
+    }
+    if (size < want->bytes && (want->open & (want->open - 1)) != 0) {
+        return cli_refuse(c,
+                          "%s: it holds %zu bytes, of the %" PRIu64
+                          " that %s%s has at most, and cannot say which extents are "
+                          "less: give a .npy file",
+                          cli_printable(c, path), size, want->bytes, want->type, cli_shape_text(c, a));
     }
     if (size != want->bytes) {
         return cli_refuse(c, "%s: it holds %zu bytes, the tensor %s%s needs %" PRIu64 " (and it is no .npy file)",

@@ -432,6 +432,8 @@ static bool bind_outputs(lang_inst *in) {
     return false;
 }
 
+static const char condition_fails[] = "its condition (when) does not hold";
+
 static bool conditions_hold(lang_inst *in) {
     for (size_t k = 0; k < in->op->whens.n; k++) {
         const lang_expr *e = in->op->whens.at[k];
@@ -445,7 +447,7 @@ static bool conditions_hold(lang_inst *in) {
             return false;
         }
         if (!v.v.i) {
-            lang_i_fail(in, e->pos, "its condition (when) does not hold");
+            lang_i_fail(in, e->pos, "%s", condition_fails);
             return false;
         }
     }
@@ -807,16 +809,77 @@ static bool fits(lang_inst *in) {
     return ok;
 }
 
+/* Whether the k-th input of the definition states a type that no input before it states. */
+static bool states_first(const lang_op_decl *op, size_t k) {
+    for (size_t j = 0; j < k; j++)
+        if (op->inputs.at[j].type == op->inputs.at[k].type)
+            return false;
+    return op->inputs.at[k].type != 0 && !op->inputs.at[k].family;
+}
+
+/* Appends the inputs' types to the list, once, if the overload takes them where its inputs of the k-th one's type are of
+ * `type`. */
+static void try_types(lang_inst *in, base_arena *scratch, const lang_op_decl *op, size_t k, base_type type,
+                      base_text *list) {
+    const size_t n = in->call->input_count;
+    lang_argument *inputs = BASE_NEWS(scratch, lang_argument, n + 1),
+                  *outputs = BASE_NEWS(scratch, lang_argument, in->call->output_count + 1);
+    base_diags ignored = {.arena = scratch};
+    base_text types = {.arena = scratch};
+    lang_call call = *in->call;
+    base_puts(&types, "(");
+    for (size_t j = 0; j < n; j++) {
+        inputs[j] = in->call->inputs[j];
+        if (j < op->inputs.n && op->inputs.at[j].type == op->inputs.at[k].type && inputs[j].present) {
+            inputs[j].type = type;
+            inputs[j].data = NULL;
+        }
+        base_put(&types, "%s%s", j > 0 ? ", " : "", inputs[j].present ? base_type_name(inputs[j].type) : "absent");
+    }
+    base_puts(&types, ")");
+    for (size_t j = 0; j < call.output_count; j++) {
+        outputs[j] = in->call->outputs[j];
+        outputs[j].type = BASE_NONE;
+    }
+    call.inputs = inputs;
+    call.outputs = outputs;
+    lang_inst other = begin(scratch, in->lib, &call, op, &ignored);
+    if ((list->at == NULL || strstr(list->at, types.at) == NULL) && !op->bad && fits(&other))
+        base_put(list, "%s%s", list->n > 0 ? ", " : "", types.at);
+}
+
+/* "; (i16, i8), (i8, i8) would": types of the inputs that some overload takes and that differ in one of its types; "": none
+ * does. Errors behind the first few are not worth the search. */
+static const char *would_fit(lang_inst *in, const lang_op_decl *first) {
+    enum { MOST_INPUTS = 8, MOST_TEXT = 160, MOST_ERRORS = 16 };
+    base_text list = {.arena = in->arena};
+    for (const lang_op_decl *op = first; op && in->call->input_count <= MOST_INPUTS && in->diags->errors < MOST_ERRORS;
+         op = op->next)
+        for (size_t k = 0; k < op->inputs.n && k < in->call->input_count; k++)
+            for (int type = BASE_NONE + 1; type < BASE_TYPE_COUNT && states_first(op, k) && list.n < MOST_TEXT;
+                 type++) {
+                base_arena *scratch = base_arena_new(base_arena_memory(in->arena));
+                try_types(in, scratch, op, k, (base_type)type, &list);
+                base_arena_free(scratch);
+            }
+    return list.n > 0 ? base_printf(in->arena, "; %s would", list.at) : "";
+}
+
 static base_status none_fits(lang_inst *in, const lang_op_decl *first, const base_diags *reasons, size_t n) {
     const base_place here = lang_place(first->source, first->pos);
     const base_place *place = in->call->place ? in->call->place : &here;
-    if (n == 1)
-        return base_error(in->diags, place, "%s: %s", call_shown(in), reasons[0].list.at[0].message);
-    base_error(in->diags, place, "%s: none of the %zu definitions fits", call_shown(in), n);
+    if (n == 1) {
+        const char *reason = reasons[0].list.at[0].message;
+        return base_error(in->diags, place, "%s: %s%s", call_shown(in), reason,
+                          strcmp(reason, condition_fails) == 0 ? would_fit(in, first) : "");
+    }
+    base_error(in->diags, place, "%s: none of the %zu definitions fits%s", call_shown(in), n, would_fit(in, first));
     size_t k = 0;
     for (const lang_op_decl *op = first; op; op = op->next, k++) {
-        base_place at = lang_place(op->source, op->pos);
-        base_note(in->diags, &at, "%s", reasons[k].list.at[0].message);
+        const base_diag *why = &reasons[k].list.at[0];
+        const bool condition = strcmp(why->message, condition_fails) == 0; /* it shows itself */
+        base_place at = lang_place(op->source, condition ? (lang_pos){why->line, why->column} : op->pos);
+        base_note(in->diags, &at, "%s", why->message);
     }
     return BASE_REFUSED;
 }

@@ -167,7 +167,7 @@ const lang_library *ops_library(ops_registry *r, const char *op, base_diags *d) 
     return parse(r, r->source.at[i], d) == BASE_OK ? r->library : NULL;
 }
 
-static base_place place_of(base_arena *arena, const ir_model *m, const ir_graph *g, const ir_node *n) {
+base_place ops_place(base_arena *arena, const ir_model *m, const ir_graph *g, const ir_node *n) {
     base_place place = {.file = m->file, .byte = n->byte, .has_byte = n->byte != 0};
     const char *word = n->source_name != NULL && n->source_name[0] != 0 ? n->source_name : n->op;
     if (n->id_count > 0 && n->ids[0] != IR_NONE) {
@@ -239,7 +239,7 @@ typedef struct open_extents {
 static base_status instantiate(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g,
                                const ir_node *n, const ir_shape *shapes, size_t open, const open_extents *counts,
                                const ops_goal *goal, bool outputs_known, lang_program **out, base_diags *d) {
-    base_place place = place_of(arena, m, g, n);
+    base_place place = ops_place(arena, m, g, n);
     if (ir_is_fused(n) && counts != NULL) {
         return base_error(d, &place, "an operator fused of others, and an extent that data decides");
     }
@@ -296,7 +296,7 @@ base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_nod
         const uint32_t computed = ir_shape_open(s);
         for (uint32_t k = 0; k < t->rank && k < s->rank; k++) {
             if (t->extent[k] != 0 && !(computed >> k & 1)) {
-                base_place place = place_of(d->arena, m, g, n);
+                base_place place = ops_place(d->arena, m, g, n);
                 return base_error(d, &place,
                                   "data decides extent %" PRIu32 " of output %zu, and the graph says that it is "
                                   "%" PRId64 ": it must be a computed symbol",
@@ -409,7 +409,7 @@ base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model
         dynamic[i] = 0;
         const lang_tensor *t = &p->tensors.at[p->outputs.at[i]];
         if (t->rank > IR_MAX_RANK) {
-            base_place place = place_of(scratch, m, g, n);
+            base_place place = ops_place(scratch, m, g, n);
             status = base_error(d, &place, "output %zu would have %u extents; a tensor may have %u", i, t->rank,
                                 IR_MAX_RANK);
             break;
@@ -424,7 +424,7 @@ base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model
     }
     const symbol_counts c = counts_of(scratch, g, n);
     if (status == BASE_OK && c.too_many) {
-        base_place place = place_of(scratch, m, g, n);
+        base_place place = ops_place(scratch, m, g, n);
         status = base_error(d, &place, "it is behind more than %u extents that data decides", LANG_MAX_VARS);
     }
     if (status == BASE_OK && c.n > 0) {

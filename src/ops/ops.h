@@ -59,6 +59,8 @@ base_status ops_output_shapes(base_arena *arena, ops_registry *r, const ir_model
  * not list. The definition must say them by what stands before. */
 base_status ops_more_inputs(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
                             const ops_goal *goal, size_t count, base_type *types, ir_shape *shapes, base_diags *d);
+/* The node's place in the model's file, for messages; in arena. */
+base_place ops_place(base_arena *arena, const ir_model *m, const ir_graph *g, const ir_node *n);
 /* Computes what the node gives if that depends on nothing that a run reads: its outputs then have contents, in arena.
  * false: it does, or the operator has no definition that fits. */
 bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,

@@ -68,8 +68,20 @@ static bool has_open(const ir_model *m, const ir_graph *g) {
     return false;
 }
 
-static lang_code *compile_program(const ops_session *s, base_arena *arena, const lang_program *raw, base_diags *d) {
-    return lang_compile(arena, s->o.simplified ? lang_simplify(arena, raw) : raw, LANG_EVAL_EXACT, d);
+/* A fault of a definition points into its text: this says at which operator of the model. */
+static base_status note_operator(base_arena *arena, const ir_model *m, const ir_graph *g, const ir_node *n,
+                                 base_status status, base_diags *d) {
+    if (status != BASE_OK) {
+        base_place place = ops_place(arena, m, g, n);
+        base_note(d, &place, "while computing this operator");
+    }
+    return status;
+}
+
+static base_status compile_program(const ops_session *s, base_arena *arena, const ir_graph *g, const ir_node *n,
+                                   const lang_program *raw, lang_code **code, base_diags *d) {
+    *code = lang_compile(arena, s->o.simplified ? lang_simplify(arena, raw) : raw, LANG_EVAL_EXACT, d);
+    return note_operator(arena, s->m, g, n, *code == NULL ? BASE_REFUSED : BASE_OK, d);
 }
 
 static base_status compile_graph(ops_session *s, ops_registry *r, uint32_t graph, base_diags *d) {
@@ -98,8 +110,8 @@ static base_status compile_graph(ops_session *s, ops_registry *r, uint32_t graph
         }
         to->costs[i] = lang_cost(raw);
         if (!reads_open(g, n)) {
-            to->codes[i] = compile_program(s, s->arena, raw, d);
-            status = to->codes[i] == NULL ? BASE_REFUSED : status;
+            one = compile_program(s, s->arena, g, n, raw, &to->codes[i], d);
+            status = one != BASE_OK ? one : status;
         }
     }
     return status;
@@ -222,14 +234,6 @@ static const void **inputs_of(call *c, const ir_node *n, size_t from) {
     return inputs;
 }
 
-static base_place place_of(call *c, const ir_node *n) {
-    base_place place = {.file = c->s->m->file};
-    place.path =
-        base_printf(c->arena, "subgraph[%u]/operator[%u] %s", graph_of(c)->index, n->id_count != 0 ? n->ids[0] : 0,
-                    n->source_name != NULL && *n->source_name ? n->source_name : n->op);
-    return place;
-}
-
 /* The node for the shapes that its inputs have now. */
 static base_status compile_now(call *c, const ir_node *n, lang_code **code) {
     lang_program *raw = NULL;
@@ -243,12 +247,11 @@ static base_status compile_now(call *c, const ir_node *n, lang_code **code) {
             fits = most->symbol[i] != 0 ? t->dim[i] <= most->dim[i] : t->dim[i] == most->dim[i];
         }
         if (!fits) {
-            base_place place = place_of(c, n);
+            base_place place = ops_place(c->arena, c->s->m, graph_of(c), n);
             return base_error(c->d, &place, "output %zu does not fit its bound for the extents that data gave", k);
         }
     }
-    *code = status == BASE_OK ? compile_program(c->s, c->arena, raw, c->d) : NULL;
-    return *code == NULL && status == BASE_OK ? BASE_REFUSED : status;
+    return status == BASE_OK ? compile_program(c->s, c->arena, graph_of(c), n, raw, code, c->d) : status;
 }
 
 static void keep_shapes(call *c, const ir_node *n, const lang_result *results) {
@@ -278,7 +281,7 @@ static base_status run_plain(call *c, const ir_node *n, lang_code *code) {
         results[k].data = rooms[k];
     }
     base_arena *inner = base_arena_new(base_arena_memory(c->arena));
-    status = lang_run(code, inner, inputs, results, c->d);
+    status = note_operator(c->arena, c->s->m, graph_of(c), n, lang_run(code, inner, inputs, results, c->d), c->d);
     base_arena_free(inner);
     if (status == BASE_OK) {
         keep_outputs(c, n, rooms);
@@ -309,7 +312,7 @@ static base_status count_trip(call *c, const ir_node *n, uint64_t trips) {
         return BASE_OK;
     }
     c->s->endless = true;
-    base_place place = place_of(c, n);
+    base_place place = ops_place(c->arena, c->s->m, graph_of(c), n);
     return base_error(c->d, &place, "the loop goes on after %" PRIu64 " rounds%s", own ? each : all,
                       own ? "" : ", those of all loops counted");
 }

@@ -101,6 +101,14 @@ for b, t in ((1, 1), (5, 7), (2, 3), (3, 0)):
 assert "they are one symbol" in run("host", [0] * 8, [0] * 4, [0] * 12, status=1)
 assert "x.npy: its shape is [6,4], that of the tensor is [5,4]" in run("reference", [0] * 24, [0] * 4, [0] * 24, status=1)
 
+# without a shape the number of bytes says the one extent that is open, wherever it stands
+for name, values in (("x", [1, 2, 3, 4]), ("w", [1] * 12), ("z", [0, 0, 0, 1])):
+    pathlib.Path(f"{name}.bin").write_bytes(struct.pack(f"<{len(values)}f", *values))
+burin("run", "batch.ir", "--input", "x.bin", "--input", "w.bin", "--input", "z.bin", "--output-dir", "raw")
+assert made.read_npy(pathlib.Path("raw/output_1.npy").read_bytes()) == ("<f4", (1, 3, 4), struct.pack("<12f", *[0.25] * 12))
+pathlib.Path("w.bin").write_bytes(bytes(4 * 4 + 4))
+message = burin("run", "batch.ir", "--input", "x.bin", "--input", "w.bin", "--input", "z.bin", status=1).stderr
+assert "w.bin: it holds 20 bytes" in message and ".npy" in message, message
 # dense elements of two open extents have no fixed places
 pathlib.Path("inner.ir").write_text(MODEL.replace('f32[1,"words",4] "w"', 'f32["batch","words",4] "w"').replace('f32[1,"words",4] "p"',
                                                                                                    'f32["batch","words",4] "p"'))

@@ -125,3 +125,11 @@ for cut in range(1, len(OPTIONS)):  # any cut of them is refused, or read as wha
     assert done.returncode in (0, 1), (cut, done)
 model("none.tflite", "soft-clip", b"")
 refused("run", "none.tflite", "--ops", EXAMPLE, says=["limit"])
+
+# ---- a definition that reads outside: its text is shown, and the operator of the model is named ----
+refused("run", "clip.tflite", "--ops", definition("outside.op", """op soft_clip
+attr limit:float mode:text times:int weights..:float
+in X:f32[N,M]
+-> Y:f32
+Y[n<N,m<M] = X[n + 1, m]
+"""), says=["outside.op:5", "subgraph[0]/operator[0] soft-clip"])

@@ -121,6 +121,23 @@ for name, last in (("detect", []), ("behind", [("RELU", [3], [7], None, None)]))
 model("short", [("x", "f32", [1, 2, 4], {}), ("y", "f32", [2], {})], [("RELU", [0], [1])], [0], [1])
 refused("compile", "short.tflite", "-o", "short", status=1, says=["output Y is [2], and the definition gives [1,2,4]"])
 
+# ---- batch dimensions may be counted from the indices' end ----
+for name, batch in (("ahead", 1), ("behind_end", -1)):
+    model(name, [("x", "f32", [2, 3], {}), ("at", "i32", [2, 2], {"data": [2, 0, 1, 1]}), ("y", "f32", [2, 2], {})],
+          [("GATHER", [0, 1], [2], Table(_0=("i", 1), _1=("i", batch)))], [0], [2])
+    assert run(name, [[1, 2, 3, 4, 5, 6]]) == [[3, 1, 5, 5]]
+model("far", [("x", "f32", [2, 3], {}), ("at", "i32", [2], {"data": [2, 0]}), ("y", "f32", [2], {})],
+      [("GATHER", [0, 1], [2], Table(_0=("i", 1), _1=("i", -2)))], [0], [2])
+refused("inspect", "far.tflite", status=1, says=["GATHER: batch_dims -2: input 1 has rank 1"])
+
+# ---- what an open extent would have to be known for: the remedy is a number ----
+model("same", [("x", "f32", [1, 8, 6, 2], {"signature": [1, -1, 6, 2]}), ("w", "f32", [1, 3, 3, 2], {"data": [1] * 18}), ("b", "f32", [1], {"data": [0]}),
+               ("y", "f32", [1, 4, 3, 1], {})],
+      [("CONV_2D", [0, 1, 2], [3], Table(_0=("b", 0), _1=("i", 2), _2=("i", 2)))], [0], [3])
+refused("inspect", "same.tflite", "--dim", "x.1=..12", status=1, says=["CONV_2D", "an extent that --dim leaves open", "--dim NAME.AXIS=N"])
+assert shapes("same", "--dim", "x.1=12") == [["1x12x6x2"], ["1x6x3x1"]]
+refused("inspect", "chain.tflite", "--dim", "x.0=..7", status=1, says=["RESHAPE", "where an extent is left open", "--dim NAME.AXIS=N"])
+
 # ---- options that do not fit ----
 for words, says in [(["--shape", "lift=2x2"], ['no input "lift"', 'did you mean "left"?']), (["--shape", "left=2x"], ['"2x" is no shape']),
                     (["--shape", "left=2x0"], ['"2x0" is no shape']), (["--shape", "2x2"], ["the model has 2 inputs", "NAME=2x2"]),

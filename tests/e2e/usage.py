@@ -91,6 +91,8 @@ for target in ("ir", "null"):
                   ["--check-cases", "4"], ["--no-check"]):
         refuses(["compile", "dense.tflite", "-o", "out", "--target", target, *words], f"{words[0]} has no effect with target {target}")
 refuses(["compile", "dense.tflite", "-o", "x.ir", "--device", "generic"], "--device has no effect with target ir")
+for words in (["run"], ["plan"], ["compile", "-o", "out"], ["compile", "-o", "x.tflite"]):
+    refuses([*words, "dense.tflite", "--max-trips", "3"], "max_trips: it has no effect", "has no loop")
 refuses(["run", "dense.tflite", "--force"], "--force needs --output-dir")
 for option in ("--rtol", "--atol"):
     refuses(["verify", "dense.tflite", ".", option, "0.1"], f"{option} has no effect", "integers")

@@ -7,6 +7,18 @@
  */
 #include "formats/tflite/dictionary.h"
 
+bool tflite_op_has_symbol(const tflite_op *op, bool computed) {
+    for (size_t i = 0; i < op->input_count; i++) {
+        const ir_shape *s = op->inputs[i] != IR_NONE ? &op->r->g->tensors.at[op->inputs[i]].shape : &(ir_shape){0};
+        for (uint32_t k = 0; k < s->rank; k++) {
+            if (s->symbol[k] && op->r->m->symbols.at[s->symbol[k] - 1].computed == computed) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static uint32_t new_symbol(tflite_reader *r, int64_t bound) {
     const char *name = base_printf(r->arena, "count%zu", r->m->symbols.n);
     *BASE_PUSH(r->arena, &r->m->symbols) = (ir_symbol){name, bound, true};
@@ -14,9 +26,11 @@ static uint32_t new_symbol(tflite_reader *r, int64_t bound) {
 }
 
 static bool refuse(tflite_op *op, const char *why) {
+    const bool decided = tflite_op_has_symbol(op, true);
     tflite_unsupported(op->r, op->path, op->table.at,
-                       base_printf(op->r->arena, "operator %s behind an extent that data decides, %s", op->name, why),
-                       "leave what is behind it to the application");
+                       base_printf(op->r->arena, "operator %s behind an extent that %s, %s", op->name,
+                                   decided ? "data decides" : "--dim leaves open", why),
+                       decided ? "leave what is behind it to the application" : TFLITE_REMEDY_OPEN);
     return false;
 }
 

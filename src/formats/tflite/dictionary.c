@@ -26,6 +26,7 @@
 #define FLOATS(name, field) STEP(floats, name, TFLITE_##field, 0)
 #define FLOAT(name, field) STEP(float, name, TFLITE_##field, 0)
 #define AXIS(name, field, extra) STEP(axis, name, TFLITE_##field, extra)
+#define COUNT(name, field, input) STEP(count, name, TFLITE_##field, input)
 #define AXIS_IN(name, input) STEP(axis_in, name, input, 0)
 #define INT_IN(name, input) STEP(int_in, name, input, 0)
 #define AXES_IN(name, input) STEP(axes_in, name, input, 0)

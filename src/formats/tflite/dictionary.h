@@ -65,6 +65,8 @@ void tflite_infer(tflite_op *op);
 /* Symbols for the extents of the outputs (of those shapes) that the definition counts (bit k of dynamic[i]) or that follow
  * from extents that data decides. false: noted as not supported. */
 bool tflite_follow(tflite_op *op, ir_shape *shapes, const uint32_t *dynamic);
+/* Has some input an extent that data decides (computed), or that the caller of each run says? */
+bool tflite_op_has_symbol(const tflite_op *op, bool computed);
 
 /* ---- writing ---- */
 

@@ -99,6 +99,7 @@ typedef struct tflite_reader {
 } tflite_reader;
 
 #define TFLITE_REMEDY_OPERATOR "burin operators lists those that are"
+#define TFLITE_REMEDY_OPEN "give the extent a number: --dim NAME.AXIS=N"
 #define TFLITE_REMEDY_CUSTOM "give it a meaning with --ops FILE.op, or express it with builtin operators"
 
 /* Notes something valid that is not supported; the model is refused at the end, with everything listed. */

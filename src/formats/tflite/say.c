@@ -12,9 +12,9 @@
 
 /* ---- buffers ---- */
 
-/* Equal contents are one buffer; no contents are buffer 0. */
+/* Equal contents are one buffer. Contents of no bytes have one too: of buffer 0 a tensor would not be constant. */
 uint32_t tflite_buffer_of(tflite_speaker *s, const void *data, size_t size) {
-    if (!size) {
+    if (!data) {
         return 0;
     }
     const uint64_t key[] = {base_hash(data, size, 1), base_hash(data, size, 2), size};
@@ -482,7 +482,8 @@ base_status tflite_say_model(base_arena *arena, const ir_model *m, ops_registry 
     tflite_say_first_contents(&s);
     file->metadata = BASE_NEWS(arena, uint32_t, m->metadata.n + 1);
     for (size_t i = 0; i < m->metadata.n; i++) {
-        file->metadata[i] = tflite_buffer_of(&s, m->metadata.at[i].data, m->metadata.at[i].size);
+        const ir_metadata *one = &m->metadata.at[i];
+        file->metadata[i] = one->size ? tflite_buffer_of(&s, one->data, one->size) : 0;
     }
     return s.status;
 }

@@ -60,10 +60,14 @@ int64_t *tflite_op_constant(tflite_op *op, int input, size_t *n) {
     const ir_tensor *t = tflite_op_input(op, (size_t)input);
     uint64_t count;
     if (!t->data && (!ir_shape_elements(&t->shape, &count) || count)) { /* what is empty is known */
-        tflite_unsupported(r, op->path, op->table.at,
-                           base_printf(r->arena, "operator %s whose input %d is computed", op->name, input),
-                           "convert the model with that input constant, or, if it is an input of the model, give its "
-                           "contents: --constant NAME=FILE");
+        const bool open = tflite_op_has_symbol(op, false);
+        tflite_unsupported(
+            r, op->path, op->table.at,
+            base_printf(r->arena, "operator %s whose input %d is computed%s", op->name, input,
+                        open ? " where an extent is left open" : ""),
+            open ? TFLITE_REMEDY_OPEN
+                 : "convert the model with that input constant, or, if it is an input of the model, give its "
+                   "contents: --constant NAME=FILE");
         return NULL;
     }
     if ((t->type != BASE_I32 && t->type != BASE_I64) || !ir_shape_elements(&t->shape, &count)) {

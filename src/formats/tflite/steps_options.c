@@ -43,7 +43,7 @@ static void put_act(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_act = {"ACT", make_act, put_act};
 
-/* ---- INT, FLOAT, AXIS ---- */
+/* ---- INT, FLOAT, AXIS, COUNT ---- */
 
 static void make_int(tflite_op *op, const tflite_step *step) {
     ir_attr_int(op->r->m, op->node, step->name, tflite_op_option(op, step->a));
@@ -97,6 +97,18 @@ static void make_axis(tflite_op *op, const tflite_step *step) {
 }
 
 const tflite_step_kind tflite_step_axis = {"AXIS", make_axis, put_int};
+
+static void make_count(tflite_op *op, const tflite_step *step) {
+    const int64_t rank = tflite_op_input(op, (size_t)step->b)->shape.rank, said = tflite_op_option(op, step->a),
+                  count = said < 0 ? said + rank : said;
+    if (count < 0 || count > rank) {
+        tflite_op_error(op, "%s %lld: input %d has rank %lld", step->name, (long long)said, step->b, (long long)rank);
+        return;
+    }
+    ir_attr_int(op->r->m, op->node, step->name, count);
+}
+
+const tflite_step_kind tflite_step_count = {"COUNT", make_count, put_int};
 
 /* ---- ONLY ---- */
 

@@ -1,6 +1,7 @@
 /* versions.c - which version an operator of a file has (versions.def).
  *
- * Takes an operator as it will stand in the file. Gives the least version that says all of it.
+ * Takes an operator as it will stand in the file. Gives the least version that says all of it, or the last that a runtime's
+ * reference kernels are registered as.
  */
 #include "formats/tflite/writer.h"
 
@@ -70,8 +71,21 @@ typedef struct rule {
 
 static const rule rules[] = {
 #define VERSION(builtin, version, ...) {TFLITE_OP_##builtin, version, {__VA_ARGS__}},
+#define REGISTERED(builtin, version)
 #include "formats/tflite/versions.def"
 #undef VERSION
+#undef REGISTERED
+};
+
+static const struct {
+    tflite_builtin builtin;
+    int version;
+} registered[] = {
+#define VERSION(builtin, version, ...)
+#define REGISTERED(builtin, version) {TFLITE_OP_##builtin, version},
+#include "formats/tflite/versions.def"
+#undef VERSION
+#undef REGISTERED
 };
 
 typedef struct use {
@@ -155,6 +169,15 @@ static bool holds(const test *t, const use *u) {
     return false;
 }
 
+static int at_most_registered(tflite_builtin builtin, int version) {
+    for (size_t i = 0; i < sizeof registered / sizeof *registered; i++) {
+        if (registered[i].builtin == builtin && registered[i].version < version) {
+            return registered[i].version;
+        }
+    }
+    return version;
+}
+
 int tflite_version_of(const tflite_out *out, const ir_tensor *const *inputs, size_t input_count) {
     const use u = {out, inputs, input_count};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
@@ -163,7 +186,7 @@ int tflite_version_of(const tflite_out *out, const ir_tensor *const *inputs, siz
             all = holds(&rules[i].tests[k], &u);
         }
         if (all) {
-            return rules[i].version;
+            return at_most_registered(out->word->builtin, rules[i].version);
         }
     }
     return 1;

@@ -31,7 +31,7 @@ static wire_ref write_buffers(layout *l) {
     wire_ref *data = refs_of(l, n), *tables = refs_of(l, n);
     for (size_t i = n; i-- > 0;) {
         const base_bytes *bytes = &l->file->buffers.at[i];
-        data[i] = bytes->size ? wire_build_bytes(&l->b, bytes->at, bytes->size, BUFFER_ALIGN) : 0;
+        data[i] = bytes->at ? wire_build_bytes(&l->b, bytes->at, bytes->size, BUFFER_ALIGN) : 0; /* buffer 0 has none */
     }
     for (size_t i = n; i-- > 0;) {
         wire_build_table(&l->b);

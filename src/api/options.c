@@ -141,17 +141,6 @@ static base_status check_prefix(burin_context *c, const char *prefix) {
     return BASE_USAGE;
 }
 
-static bool has_loops(const ir_model *m) {
-    for (size_t i = 0; i < m->graphs.n; i++) {
-        for (size_t k = 0; k < m->graphs.at[i].nodes.n; k++) {
-            if (ir_control_of(&m->graphs.at[i].nodes.at[k]) == IR_WHILE) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 base_status api_resolve(burin_context *c, const burin_model *m, const burin_compile_options *given, api_resolved *out) {
     burin_compile_options o = complete(given);
     *out = (api_resolved){
@@ -180,7 +169,7 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
         base_error(&c->diags, NULL, "check_cases: a check needs at least one input; to leave it out say --no-check");
         status = BASE_USAGE;
     }
-    if (status == BASE_OK && o.max_trips > 0 && !m->unsupported && !has_loops(m->ir)) {
+    if (status == BASE_OK && o.max_trips > 0 && !m->unsupported && !ir_has_loops(m->ir)) {
         base_error(&c->diags, NULL, "max_trips: it has no effect: %s has no loop whose rounds a run decides", m->file);
         status = BASE_USAGE;
     }

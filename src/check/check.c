@@ -43,17 +43,6 @@ static base_value float_input(unsigned k, uint64_t i, uint32_t *state) {
     return (base_value){.f = r * ldexp(1.0, (int)((k - 3) % 4) * 2)};
 }
 
-static bool has_loops(const ir_model *m) {
-    for (size_t i = 0; i < m->graphs.n; i++) {
-        for (size_t k = 0; k < m->graphs.at[i].nodes.n; k++) {
-            if (ir_control_of(&m->graphs.at[i].nodes.at[k]) == IR_WHILE) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* Wide integers may be numbers of rounds. */
 static base_value small_integer(base_type type, unsigned k, uint32_t *state) {
     int64_t v = k < 2 ? (int64_t)k : (int64_t)(next(state) % 20) - 4;
@@ -63,7 +52,7 @@ static base_value small_integer(base_type type, unsigned k, uint32_t *state) {
 void check_fill_inputs(const ir_model *m, unsigned k, void *const *inputs) {
     const ir_graph *g = &m->graphs.at[0];
     uint32_t state = 12345u + k;
-    bool loops = has_loops(m);
+    bool loops = ir_has_loops(m);
     for (size_t i = 0; i < g->inputs.n; i++) {
         const ir_tensor *t = &g->tensors.at[g->inputs.at[i]];
         uint64_t n = 0;

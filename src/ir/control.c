@@ -79,6 +79,17 @@ static uint32_t *order_graphs(base_arena *arena, const ir_model *m, uint32_t *ag
     return order;
 }
 
+bool ir_has_loops(const ir_model *m) {
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        for (size_t k = 0; k < m->graphs.at[i].nodes.n; k++) {
+            if (ir_control_of(&m->graphs.at[i].nodes.at[k]) == IR_WHILE) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* ---- states ---- */
 
 bool ir_reaches_state(const ir_model *m, const ir_node *n, const bool *with_state) {

@@ -163,6 +163,7 @@ const ir_attr *ir_attr_find(const ir_node *n, const char *name); /* NULL: absent
  * while(arguments...) -> (results...) {cond: graph, body: graph} */
 typedef enum ir_control { IR_PLAIN, IR_IF, IR_WHILE } ir_control;
 ir_control ir_control_of(const ir_node *n); /* by its word */
+bool ir_has_loops(const ir_model *m);       /* is any node of any graph a while? */
 /* fused(arguments...) -> (results...) {body: graph}: what the graph's nodes compute, as one operator. The graph holds no
  * state and no control, and no fused node. */
 bool ir_is_fused(const ir_node *n);

@@ -48,14 +48,6 @@ typedef struct stand_in {
     ir_quant quant;   /* n == 0: none */
 } stand_in;
 
-static void convert(dequantiser *q, const char *word, uint32_t from, uint32_t to, const ir_node *of) {
-    const ir_node like = *of; /* adding may move it */
-    ir_node *n = ir_node_add(q->m, q->g, word, &from, 1, &to, 1, IR_NONE);
-    n->ids = like.ids;
-    n->id_count = like.id_count;
-    n->byte = like.byte;
-}
-
 static uint32_t real_tensor(dequantiser *q, uint32_t t, const ir_quant *quant) {
     const ir_tensor like = q->g->tensors.at[t];
     const uint32_t real =
@@ -180,7 +172,7 @@ static void put_between(dequantiser *q, size_t i, const stand_in *places) {
         }
         const bool is_shared = q->real[p->t] == p->real;
         if (q->g->tensors.at[p->real].data == NULL && !(is_shared && q->is_made[p->t])) {
-            convert(q, "dequantize", with_quant(q, p->t, &p->quant), p->real, &like);
+            passes_convert(q->m, q->g, "dequantize", with_quant(q, p->t, &p->quant), p->real, &like);
             q->is_made[p->t] = q->is_made[p->t] || is_shared;
         }
         q->g->nodes.at[i].inputs[k] = p->real;
@@ -188,7 +180,7 @@ static void put_between(dequantiser *q, size_t i, const stand_in *places) {
     for (size_t k = 0; k < like.output_count; k++) {
         const stand_in *p = &places[count + k];
         if (p->quant.n > 0) {
-            convert(q, "quantize", p->real, p->t, &like);
+            passes_convert(q->m, q->g, "quantize", p->real, p->t, &like);
             q->g->nodes.at[i].outputs[k] = p->real;
         }
     }

@@ -153,3 +153,11 @@ uint32_t passes_constant_add(ir_model *m, ir_graph *g, const char *name, base_ty
     g->tensors.at[t].data = data;
     return t;
 }
+
+void passes_convert(ir_model *m, ir_graph *g, const char *word, uint32_t from, uint32_t to, const ir_node *like) {
+    const ir_node of = *like; /* adding may move it */
+    ir_node *n = ir_node_add(m, g, word, &from, 1, &to, 1, IR_NONE);
+    n->ids = of.ids;
+    n->id_count = of.id_count;
+    n->byte = of.byte;
+}

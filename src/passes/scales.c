@@ -55,14 +55,6 @@ static bool quant_of(const scaler *s, const ir_node *n, size_t scale, size_t zer
     return true;
 }
 
-static void add_node(scaler *s, const char *word, uint32_t from, uint32_t to, const ir_node *like) {
-    const ir_node of = *like; /* adding may move it */
-    ir_node *n = ir_node_add(s->m, s->g, word, &from, 1, &to, 1, IR_NONE);
-    n->ids = of.ids;
-    n->id_count = of.id_count;
-    n->byte = of.byte;
-}
-
 static uint32_t reals_of(scaler *s, uint32_t t) {
     const ir_tensor like = s->g->tensors.at[t];
     return ir_tensor_add(s->m, s->g, like.name, BASE_F32, &like.shape);
@@ -176,13 +168,13 @@ static void take_apart(scaler *s, size_t i, const qlinear *row) {
     }
     for (size_t k = 0; k < row->operands; k++) {
         inputs[count++] = reals_of(s, operands[k]);
-        add_node(s, "dequantize", operands[k], inputs[k], &like);
+        passes_convert(s->m, s->g, "dequantize", operands[k], inputs[k], &like);
     }
     if (bias != IR_NONE) {
         inputs[count++] = bias;
     }
     const uint32_t real = reals_of(s, like.outputs[0]);
-    add_node(s, "quantize", real, like.outputs[0], &like);
+    passes_convert(s->m, s->g, "quantize", real, like.outputs[0], &like);
     ir_node *n = &s->g->nodes.at[i];
     s->c->rescaled = true;
     passes_become(s->c, n, row->real, inputs, count);
@@ -228,13 +220,13 @@ static void wrap(scaler *s, size_t i) {
         const uint32_t t = like.inputs[k];
         if (t != IR_NONE && s->g->tensors.at[t].quant.n > 0) {
             const uint32_t real = reals_of(s, t);
-            add_node(s, "dequantize", t, real, &like);
+            passes_convert(s->m, s->g, "dequantize", t, real, &like);
             s->g->nodes.at[i].inputs[k] = real;
         }
     }
     for (size_t k = 0; k < like.output_count; k++) {
         const uint32_t real = reals_of(s, like.outputs[k]);
-        add_node(s, "quantize", real, like.outputs[k], &like);
+        passes_convert(s->m, s->g, "quantize", real, like.outputs[k], &like);
         s->g->nodes.at[i].outputs[k] = real;
     }
 }
@@ -314,7 +306,7 @@ static uint32_t behind_the_border(scaler *s, uint32_t t, bool is_input) {
             n->outputs[k] = n->outputs[k] == t ? inner : n->outputs[k];
         }
     }
-    add_node(s, "quantize", is_input ? t : inner, is_input ? inner : t, &none);
+    passes_convert(s->m, s->g, "quantize", is_input ? t : inner, is_input ? inner : t, &none);
     return inner;
 }
 

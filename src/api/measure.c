@@ -87,14 +87,7 @@ static bool integer_fits(base_type type, base_value x, base_value y, const burin
 
 static const char *value_text(base_arena *arena, base_type type, const burin_array *a, uint64_t i) {
     base_text t = {.arena = arena};
-    const base_value v = base_load(type, a->data, i);
-    if (base_type_is_float(type)) {
-        base_put_float(&t, v.f);
-    } else if (base_type_is_signed(type)) {
-        base_put(&t, "%" PRId64, v.i);
-    } else {
-        base_put(&t, "%" PRIu64, v.u);
-    }
+    base_put_value(&t, type, base_load(type, a->data, i));
     return t.at;
 }
 
@@ -117,23 +110,6 @@ void api_measure(burin_context *c, const burin_array *a, const burin_array *b, c
     }
 }
 
-/* "[0,3]" */
-static const char *index_text(base_arena *arena, const burin_array *a, uint64_t element) {
-    base_text t = {.arena = arena};
-    uint64_t digit[8];
-    for (uint32_t k = a->rank; k-- > 0;) {
-        const uint64_t extent = a->dim[k] > 0 ? (uint64_t)a->dim[k] : 1;
-        digit[k] = element % extent;
-        element /= extent;
-    }
-    base_puts(&t, "[");
-    for (uint32_t k = 0; k < a->rank; k++) {
-        base_put(&t, "%s%" PRIu64, k ? "," : "", digit[k]);
-    }
-    base_puts(&t, "]");
-    return t.at;
-}
-
 burin_tolerances api_tolerances(const burin_tolerances *given) {
     burin_tolerances t = BURIN_TOLERANCES_INIT;
     if (given != NULL) {
@@ -150,8 +126,11 @@ typedef struct measure_call {
 } measure_call;
 
 const char *api_difference_text(base_arena *arena, const burin_array *a, const burin_difference *d) {
-    return base_printf(arena, "%" PRIu64 " of %" PRIu64 " values differ, first %s: %s, not %s", d->mismatches,
-                       d->elements, index_text(arena, a, d->first), d->first_a, d->first_b);
+    base_text t = {.arena = arena};
+    base_put(&t, "%" PRIu64 " of %" PRIu64 " values differ, first ", d->mismatches, d->elements);
+    base_put_index(&t, a->rank, a->dim, d->first);
+    base_put(&t, ": %s, not %s", d->first_a, d->first_b);
+    return t.at;
 }
 
 static base_status compare(burin_context *c, void *arguments) {

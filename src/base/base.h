@@ -257,6 +257,9 @@ typedef union base_value {
 } base_value;
 base_value base_load(base_type t, const void *data, uint64_t index);    /* any alignment */
 void base_store(base_type t, void *data, uint64_t index, base_value v); /* integers: v is in range of t */
+void base_put_value(base_text *t, base_type type, base_value v); /* a float as by base_put_float */
+/* Where element `element`, counted in row-major order, stands: "[0,3]", "[]" of rank 0. Extents of 0 count as 1. */
+void base_put_index(base_text *t, uint32_t rank, const int64_t *dim, uint64_t element);
 /* Rounds v (nearest even) to float type t, by that format's rules for overflow, infinity and NaN; t is a float type.
  * Does not saturate: overflow is inf, or NaN where t has none. f4e2m1 has neither: beyond 6 is 6, NaN is 6. f8e8m0 has
  * powers of two from 2^-127 to 2^127 only: ties go up, 0 is 2^-127, the sign is dropped, infinity is NaN. */

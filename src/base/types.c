@@ -1,4 +1,4 @@
-/* types.c - the 23 element types: names, sizes, ranges, load, store, rounding.
+/* types.c - the 23 element types: names, sizes, ranges, load, store, rounding, text.
  *
  * Takes raw little-endian element data of any alignment; gives exact values. Rounding is to nearest, ties to even,
  * by integer arithmetic on the bits; f32 by the hardware's conversion, which is IEEE's.
@@ -9,6 +9,7 @@
 #include "base/private.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 typedef struct type_info {
@@ -297,4 +298,30 @@ void base_store(base_type t, void *data, uint64_t index, base_value v) {
     if (i->kind == 'b')
         pattern = v.u != 0;
     store_bits(data, index, i->bits, pattern);
+}
+
+void base_put_value(base_text *t, base_type type, base_value v) {
+    if (base_type_is_float(type)) {
+        base_put_float(t, v.f);
+    } else if (base_type_is_signed(type)) {
+        base_put(t, "%" PRId64, v.i);
+    } else {
+        base_put(t, "%" PRIu64, v.u);
+    }
+}
+
+void base_put_index(base_text *t, uint32_t rank, const int64_t *dim, uint64_t element) {
+    uint64_t stride = 1;
+    for (uint32_t k = 1; k < rank; k++) {
+        stride *= dim[k] > 0 ? (uint64_t)dim[k] : 1;
+    }
+    base_puts(t, "[");
+    for (uint32_t k = 0; k < rank; k++) {
+        base_put(t, "%s%" PRIu64, k ? "," : "", element / stride);
+        element %= stride;
+        if (k + 1 < rank) {
+            stride /= dim[k + 1] > 0 ? (uint64_t)dim[k + 1] : 1;
+        }
+    }
+    base_puts(t, "]");
 }

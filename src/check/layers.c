@@ -50,34 +50,6 @@ static char *place(walker *w, const plan_kernel *k) {
                                                    : base_strdup(w->arena, word);
 }
 
-static char *index_text(base_arena *arena, const ir_shape *s, uint64_t element) {
-    base_text t = {.arena = arena};
-    uint64_t digit[IR_MAX_RANK];
-    for (uint32_t k = s->rank; k-- > 0;) {
-        uint64_t extent = s->dim[k] > 0 ? (uint64_t)s->dim[k] : 1;
-        digit[k] = element % extent;
-        element /= extent;
-    }
-    base_puts(&t, "[");
-    for (uint32_t k = 0; k < s->rank; k++) {
-        base_put(&t, "%s%" PRIu64, k ? "," : "", digit[k]);
-    }
-    base_puts(&t, "]");
-    return t.at;
-}
-
-static char *value_text(base_arena *arena, base_type type, base_value v) {
-    base_text t = {.arena = arena};
-    if (base_type_is_float(type)) {
-        base_put_float(&t, v.f);
-    } else if (base_type_is_signed(type)) {
-        base_put(&t, "%" PRId64, v.i);
-    } else {
-        base_put(&t, "%" PRIu64, v.u);
-    }
-    return t.at;
-}
-
 /* Integers: bits, or within the bound where the value was made from floats. Floats: within the bound of the wide
  * value. */
 static bool agrees(base_type type, base_value got, base_value want, double wide, double bound) {
@@ -105,11 +77,17 @@ static base_status compare_output(walker *w, const plan_kernel *k, const plan_te
         const uint64_t at = e->actual != NULL ? check_place(t, e->actual, element) : element;
         base_value a = base_load(t->type, got, at), b = base_load(t->type, e->data, i);
         if (!agrees(t->type, a, b, e->value[i], e->bound[i])) {
-            base_text allowed = {.arena = w->arena};
-            base_put_float(&allowed, e->bound[i]);
-            base_error(w->d, NULL, "%s: output %zu, element %s is %s, the definition gives %s (allowed difference %s)",
-                       place(w, k), output, index_text(w->arena, e->actual != NULL ? e->actual : &t->shape, element),
-                       value_text(w->arena, t->type, a), value_text(w->arena, t->type, b), allowed.at);
+            const ir_shape *shape = e->actual != NULL ? e->actual : &t->shape;
+            base_text text = {.arena = w->arena};
+            base_put(&text, "%s: output %zu, element ", place(w, k), output);
+            base_put_index(&text, shape->rank, shape->dim, element);
+            base_puts(&text, " is ");
+            base_put_value(&text, t->type, a);
+            base_puts(&text, ", the definition gives ");
+            base_put_value(&text, t->type, b);
+            base_puts(&text, " (allowed difference ");
+            base_put_float(&text, e->bound[i]);
+            base_error(w->d, NULL, "%s)", text.at);
             return BASE_WRONG;
         }
     }

@@ -401,6 +401,28 @@ static void wide_floats(void **state) {
     }
 }
 
+static void values_and_places_as_text(void **state) {
+    base_arena *arena = ((fixture *)*state)->arena;
+    const int64_t dim[] = {2, 3, 4}, none[] = {0, 3};
+    base_text t = {.arena = arena};
+    base_put_index(&t, 3, dim, 23);
+    base_put_index(&t, 3, dim, 0);
+    base_put_index(&t, 3, dim, 13);
+    base_put_index(&t, 1, dim + 2, 3);
+    base_put_index(&t, 0, dim, 0);
+    base_put_index(&t, 2, none, 4);
+    assert_string_equal(t.at, "[1,2,3][0,0,0][1,0,1][3][][1,1]");
+    base_text v = {.arena = arena};
+    base_put_value(&v, BASE_I8, (base_value){.i = -128});
+    base_puts(&v, " ");
+    base_put_value(&v, BASE_U64, (base_value){.u = UINT64_MAX});
+    base_puts(&v, " ");
+    base_put_value(&v, BASE_F32, (base_value){.f = 0.5});
+    base_puts(&v, " ");
+    base_put_value(&v, BASE_BOOL, (base_value){.u = 1});
+    assert_string_equal(v.at, "-128 18446744073709551615 0.5 1");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_and_sizes),
@@ -414,6 +436,7 @@ int main(void) {
         cmocka_unit_test(e8m0),
         cmocka_unit_test(e2m1),
         cmocka_unit_test(wide_floats),
+        WITH_ARENA(values_and_places_as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

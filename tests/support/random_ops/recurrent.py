@@ -55,18 +55,26 @@ def rnn(r, kind, name):
             state('f32', [batch, units])], [r.out('f32')], fields
 
 
-@row('BIDIRECTIONAL_SEQUENCE_RNN', 'f32', options='BidirectionalSequenceRNN')
+@row('BIDIRECTIONAL_SEQUENCE_RNN', 'f32', 'hybrid', options='BidirectionalSequenceRNN')
 def bidirectional_rnn(r, kind):
     batch, steps, features, forward, backward, more = (r.randint(1, n) for n in (3, 4, 6, 5, 5, 4))
-    major, merged, extra = r.flag(), r.flag(), r.flag()
-    extra = extra and (not major or batch == 1)  # LiteRT steps through an auxiliary input of several batches as through the input
+    major, merged, extra, parallel, asymmetric = (r.flag() for _ in range(5))
+    # LiteRT steps through an auxiliary input as through the input, but for reals with batches before time; and of weights of 8
+    # bits, time before batch, several batches, merged, without zero points, it reads zero points at no address
+    if parallel or major or kind == 'hybrid':
+        more = features
+    if kind == 'hybrid' and major and merged and batch > 1:
+        asymmetric = True
     lead = [steps, batch] if major else [batch, steps]
     layers = []
     for units in (forward, backward):
         layers += [weights(r, kind, [units, features]), weights(r, kind, [units, units]), reals(r, [units]), state('f32', [batch, units])]
     last = [r.tensor('f32', lead + [more], -1, 1), weights(r, kind, [forward, more]), weights(r, kind, [backward, more])] if extra else [None] * 3
+    if extra and parallel:  # the backward layer's input
+        last[1:] = None, None
     return [r.tensor('f32', lead + [features], -2, 2), *layers, *last], [r.out('f32') for _ in range(1 if merged else 2)], {
-        'timeMajor': major, 'mergeOutputs': merged, 'fusedActivationFunction': r.choice([1, 3, 4])}
+        'timeMajor': major, 'mergeOutputs': merged, 'fusedActivationFunction': r.choice([1, 3, 4]),
+        'asymmetricQuantizeInputs': kind == 'hybrid' and asymmetric}
 
 
 class Gates:
@@ -105,15 +113,17 @@ def lstm(r, kind, name):
 @row('BIDIRECTIONAL_SEQUENCE_LSTM', 'f32', 'hybrid', options='BidirectionalSequenceLSTM')
 def bidirectional_lstm(r, kind):
     batch, steps, features, cells, more = (r.randint(1, n) for n in (3, 4, 6, 5, 4))
-    major, merged, cifg, peepholes, projection, extra = (r.flag() for _ in range(6))
+    major, merged, cifg, peepholes, projection, extra, parallel = (r.flag() for _ in range(7))
     merged = merged and (major or batch == 1)  # LiteRT leaves parts of the others unwritten
     outputs = r.randint(1, 5) if projection else cells
     lead = [steps, batch] if major else [batch, steps]
     gates = [Gates(r, kind, features, cells, outputs, cifg, peepholes, projection).all() for _ in range(2)]
     states = [state('f32', [batch, n]) for n in (outputs, cells)] + [state('f32', [batch, n]) for n in (outputs, cells)]
+    if parallel:  # the backward direction's input
+        more = features
     last = [r.tensor('f32', lead + [more], -1, 1)] if extra else [None]
     for _ in range(2):
-        last += [weights(r, kind, [cells, more]) if extra and (k > 0 or not cifg) else None for k in range(4)]
+        last += [weights(r, kind, [cells, more]) if extra and not parallel and (k > 0 or not cifg) else None for k in range(4)]
     return [r.tensor('f32', lead + [features], -2, 2), *gates[0], *gates[1], *states, *last], [r.out('f32') for _ in range(1 if merged else 2)], {
         'timeMajor': major, 'mergeOutputs': merged, 'fusedActivationFunction': 4, 'cellClip': r.choice([0.0, 0.5]), 'projClip': 0.0,
         'asymmetricQuantizeInputs': kind == 'hybrid' and r.flag()}

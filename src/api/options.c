@@ -143,15 +143,22 @@ static base_status check_prefix(burin_context *c, const char *prefix) {
 
 base_status api_resolve(burin_context *c, const burin_model *m, const burin_compile_options *given, api_resolved *out) {
     burin_compile_options o = complete(given);
-    *out = (api_resolved){
-        .compile = {.opt_level = o.opt_level, .dump_after = o.dump_after, .dump = &c->dump, .max_trips = o.max_trips}};
+    *out = (api_resolved){.compile = {.opt_level = o.opt_level,
+                                      .dump_after = o.dump_after,
+                                      .dump = &c->dump,
+                                      .max_trips = o.max_trips,
+                                      .exact = o.exact}};
     base_status status = find_device(c, o.device, &out->compile.device);
     if (status == BASE_OK) {
         status = find_target(c, o.target != NULL ? o.target : out->compile.device->target, &out->compile.target);
     }
     if (status == BASE_OK && ((o.opset && !burin_target_uses(out->compile.target->name, "opset")) ||
-                              (o.external_data && !burin_target_uses(out->compile.target->name, "external-data")))) {
-        base_error(&c->diags, NULL, "%s has no effect with target %s", o.opset ? "opset" : "external_data",
+                              (o.external_data && !burin_target_uses(out->compile.target->name, "external-data")) ||
+                              (o.exact && !burin_target_uses(out->compile.target->name, "exact")))) {
+        base_error(&c->diags, NULL, "%s has no effect with target %s",
+                   o.opset           ? "opset"
+                   : o.external_data ? "external_data"
+                                     : "exact",
                    out->compile.target->name);
         status = BASE_USAGE;
     }

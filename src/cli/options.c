@@ -312,6 +312,7 @@ burin_compile_options cli_compile_options(const cli *c) {
     o.max_trips = (unsigned)a->max_trips;
     o.opset = (unsigned)a->opset;
     o.external_data = a->external_data;
+    o.exact = a->exact;
     return o;
 }
 

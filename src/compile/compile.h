@@ -19,6 +19,7 @@ typedef struct compile_options {
     uint64_t max_trips; /* of plan_options */
     const char *dump_after;
     base_text *dump;
+    bool exact;          /* of passes_context */
     const char **layout; /* becomes passes_context.layout; NULL: nobody asks */
 } compile_options;
 

@@ -58,7 +58,8 @@ static bool is_said(void *user, base_arena *scratch, const ir_model *m, const ir
 }
 
 base_status compile_passes(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o, base_diags *d) {
-    passes_context passes = {.arena = arena, .ops = ops, .goal = {o->goals, o->goal_count}, .opt_level = o->opt_level};
+    passes_context passes = {
+        .arena = arena, .ops = ops, .goal = {o->goals, o->goal_count}, .opt_level = o->opt_level, .exact = o->exact};
     const char *format = o->target != NULL ? o->target->format : NULL;
     vocabulary words = {format != NULL ? formats_find(format) : NULL, ops};
     const passes_vocabulary says = {.says = is_said, .user = &words};

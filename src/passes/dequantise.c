@@ -2,7 +2,7 @@
  *
  * Takes nodes on tensors with scales of their own. Gives the same words on reals, between dequantize and quantize. Each is
  * compared with what it becomes (apart.c): TFLite's kernels and reals between two roundings may be a step apart. What has no
- * meaning on reals, or another one, is refused by name. Pass integers takes moves back to the integers, pass unscale has
+ * meaning on reals, or another one, is left to pass expand, else refused by name. Pass integers takes moves back to the integers, pass unscale has
  * ONNX's words for the conversions.
  */
 #include <math.h>
@@ -230,6 +230,9 @@ static void visit(dequantiser *q, size_t i) {
         }
         why = why == NULL ? not_so : why;
     }
+    if (q->c->vocabulary != NULL && passes_asked(q->c, "expand")) {
+        return; /* its integers may be said */
+    }
     const base_place place = ir_place_node(q->m, q->g, i);
     q->status = base_error(q->d, &place, "%s on quantised numbers has no counterpart on reals: %s", like.op, why);
 }
@@ -257,7 +260,7 @@ static void dequantise(dequantiser *q) {
 
 base_status passes_dequantise(passes_context *c, ir_model *m, base_diags *d) {
     base_status status = BASE_OK;
-    if (!passes_asked(c, "dequantise")) {
+    if (!passes_asked(c, "dequantise") || c->exact) {
         return BASE_OK;
     }
     for (size_t i = 0; i < m->graphs.n; i++) {

@@ -1,6 +1,7 @@
 /* expand.c - operators that the output format has no word for are said in those that it has.
  *
- * Takes every node that the vocabulary lacks, of values with fixed extents and without quantisation. Gives in its place nodes that
+ * Takes every node that the vocabulary lacks, of values with fixed extents; and every one that computes on quantised numbers and was not
+ * said on reals (dequantise.c), whose program is arithmetic on plain integers. Gives in its place nodes that
  * it has, found in the node's program: index maps become moves of tensors, scalar words operators, sums of products and windows
  * those of the format (speak.h). Each new node has the type and shape that its own definition gives, and the outputs
  * those of the node. What cannot be said stays, and is refused by its name when the file is written.
@@ -15,8 +16,7 @@ static bool may_expand(const ir_graph *g, const ir_node *n) {
     bool values = ir_control_of(n) == IR_PLAIN && !ir_is_fused(n) && n->output_count > 0;
     for (size_t k = 0; values && k < n->input_count + n->output_count; k++) {
         const uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
-        values = t == IR_NONE || (g->tensors.at[t].state == IR_NONE && g->tensors.at[t].quant.n == 0 &&
-                                  passes_is_fixed(&g->tensors.at[t].shape));
+        values = t == IR_NONE || (g->tensors.at[t].quant.n == 0 && passes_is_fixed(&g->tensors.at[t].shape));
     }
     return values;
 }
@@ -26,11 +26,15 @@ static bool rename_output(speaker *s, size_t first, uint32_t from, uint32_t to) 
     ir_graph *g = s->g;
     bool made = false;
     for (size_t i = first; i < g->nodes.n; i++) {
-        made = made || g->nodes.at[i].outputs[0] == from;
+        for (size_t k = 0; k < g->nodes.at[i].output_count; k++) {
+            made = made || g->nodes.at[i].outputs[k] == from;
+        }
     }
     for (size_t i = first; made && i < g->nodes.n; i++) {
         ir_node *n = &g->nodes.at[i];
-        n->outputs[0] = n->outputs[0] == from ? to : n->outputs[0];
+        for (size_t k = 0; k < n->output_count; k++) {
+            n->outputs[k] = n->outputs[k] == from ? to : n->outputs[k];
+        }
         for (size_t k = 0; k < n->input_count; k++) {
             n->inputs[k] = n->inputs[k] == from ? to : n->inputs[k];
         }
@@ -47,19 +51,43 @@ static bool is_output(const ir_graph *g, uint32_t t) {
     return false;
 }
 
+/* The states among the outputs change at last, when everything has been read. */
+static bool deliver_states(speaker *s, const ir_node *n, const uint32_t *found) {
+    for (size_t i = 0; i < n->output_count; i++) {
+        if (s->g->tensors.at[n->outputs[i]].state == IR_NONE) {
+            continue;
+        }
+        if (s->g->tensors.at[found[i]].state != IR_NONE) {
+            return false; /* it may have changed by then */
+        }
+        ir_node *copy = speak_node(s, "identity", &found[i], 1, BASE_NONE);
+        copy->outputs[0] = n->outputs[i];
+        s->g->tensors.n--; /* it has no use for one of its own */
+    }
+    return true;
+}
+
 /* Each output of the node is what was found for it, or a copy. */
-static bool deliver(speaker *s, const ir_node *n, size_t first, const uint32_t *found) {
+static bool deliver(speaker *s, const ir_node *n, size_t first, const uint32_t *given) {
+    uint32_t *found = BASE_NEWS(s->scratch, uint32_t, n->output_count + 1);
+    memcpy(found, given, n->output_count * sizeof *found);
     for (size_t i = 0; i < n->output_count; i++) {
         ir_tensor *to = &s->g->tensors.at[n->outputs[i]];
         const ir_tensor *from = &s->g->tensors.at[found[i]];
         if (from->type != to->type || !ir_shape_same(&from->shape, &to->shape)) {
             return false;
         }
+        if (to->state != IR_NONE) {
+            continue;
+        }
         if (from->data != NULL && !is_output(s->g, n->outputs[i])) {
             to->data = from->data;
             continue;
         }
         if (rename_output(s, first, found[i], n->outputs[i])) {
+            for (size_t k = i + 1; k < n->output_count; k++) {
+                found[k] = found[k] == found[i] ? n->outputs[i] : found[k];
+            }
             continue;
         }
         const ir_shape shape = to->shape; /* a new tensor may move the others */
@@ -68,7 +96,7 @@ static bool deliver(speaker *s, const ir_node *n, size_t first, const uint32_t *
         copy->outputs[0] = n->outputs[i];
         s->g->tensors.n--; /* it has no use for one of its own */
     }
-    return true;
+    return deliver_states(s, n, found);
 }
 
 static bool speaks_as(speaker *s, const ir_node *n, lang_program *p) {
@@ -190,6 +218,7 @@ static bool reads_one(base_arena *scratch, const lang_program *p) {
 /* The same in one operator that the vocabulary has, or that and transposes. */
 static bool rephrased(speaker *s, const ir_node *n, const lang_program *p) {
     if (n->input_count < 1 || n->input_count > 16 || n->inputs[0] == IR_NONE || n->output_count != 1 ||
+        s->g->tensors.at[n->inputs[0]].state != IR_NONE || s->g->tensors.at[n->outputs[0]].state != IR_NONE ||
         speak_shape(s, n->inputs[0])->rank != speak_shape(s, n->outputs[0])->rank || !reads_one(s->scratch, p)) {
         return false;
     }
@@ -207,14 +236,28 @@ static bool rephrased(speaker *s, const ir_node *n, const lang_program *p) {
     return false;
 }
 
-static bool expand_node(passes_context *c, ir_model *m, ir_graph *g, const ir_node *n) {
+/* What the node takes and gives has no scales from now on. */
+static void without_scales(ir_graph *g, const ir_node *n) {
+    for (size_t k = 0; k < n->input_count + n->output_count; k++) {
+        const uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
+        if (t != IR_NONE) {
+            g->tensors.at[t].quant = (ir_quant){0};
+        }
+    }
+}
+
+/* whole: its program is said; else one operator may do as well. */
+static bool expand_node(passes_context *c, ir_model *m, uint32_t graph, const ir_node *n, bool whole) {
     base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
     base_diags ignored = {.arena = scratch};
     lang_program *p = NULL;
-    speaker s = {.c = c, .m = m, .g = g, .scratch = scratch, .origin = n};
-    const bool said = ops_has(c->ops, n->op) &&
-                      ops_instantiate(scratch, c->ops, m, g, n, &c->goal, &p, &ignored) == BASE_OK &&
-                      (rephrased(&s, n, p) || speaks_as(&s, n, lang_fold(scratch, p, FOLD_LIMIT)));
+    ir_graph *g = &m->graphs.at[graph];
+    speaker s = {.c = c, .m = m, .g = g, .scratch = scratch, .origin = n, .gathers = true};
+    bool said = ops_has(c->ops, n->op) && ops_instantiate(scratch, c->ops, m, g, n, &c->goal, &p, &ignored) == BASE_OK;
+    if (said && whole) {
+        without_scales(g, n);
+    }
+    said = said && ((!whole && rephrased(&s, n, p)) || speaks_as(&s, n, lang_fold(scratch, p, FOLD_LIMIT)));
     base_arena_free(scratch);
     return said;
 }
@@ -224,15 +267,19 @@ static bool may_connect(const ir_graph *g, const ir_node *n) {
     const ir_tensor *w =
         n->input_count == 2 && n->inputs[0] != IR_NONE && n->inputs[1] != IR_NONE ? &g->tensors.at[n->inputs[1]] : NULL;
     return strcmp(n->op, "batch_matmul") == 0 && w != NULL && w->data != NULL && w->shape.rank == 2 &&
-           w->type == BASE_F32 && g->tensors.at[n->inputs[0]].data == NULL && may_expand(g, n);
+           w->type == BASE_F32 && g->tensors.at[n->inputs[0]].data == NULL &&
+           g->tensors.at[n->inputs[0]].state == IR_NONE && g->tensors.at[n->outputs[0]].state == IR_NONE &&
+           may_expand(g, n);
 }
 
-static bool connect(passes_context *c, ir_model *m, ir_graph *g, const ir_node *n) {
+static bool connect(passes_context *c, ir_model *m, uint32_t graph, const ir_node *n) {
+    ir_graph *g = &m->graphs.at[graph];
     const size_t first = g->nodes.n;
     bool connected = false;
-    if (!may_connect(g, n) || !expand_node(c, m, g, n)) {
+    if (!may_connect(g, n) || !expand_node(c, m, graph, n, false)) {
         return false;
     }
+    g = &m->graphs.at[graph];
     for (size_t i = first; i < g->nodes.n; i++) {
         connected = connected || strcmp(g->nodes.at[i].op, "fully_connected") == 0;
     }
@@ -240,27 +287,165 @@ static bool connect(passes_context *c, ir_model *m, ir_graph *g, const ir_node *
     return connected;
 }
 
-static void expand_graph(passes_context *c, ir_model *m, ir_graph *g) {
+/* ---- a graph ---- */
+
+typedef struct expander {
+    passes_context *c;
+    ir_model *m;
+    uint32_t graph;
+    const ir_quant
+        *quant;     /* of each tensor there was: its scales; in the graph only converted ones have them meanwhile */
+    bool *converts; /* of each of them: a conversion from or to reals is said by its scales */
+    base_diags *d;
+} expander;
+
+static bool has_scales(const ir_graph *g, const ir_node *n) {
+    bool has = false;
+    for (size_t k = 0; k < n->input_count + n->output_count; k++) {
+        const uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
+        has = has || (t != IR_NONE && g->tensors.at[t].quant.n > 0);
+    }
+    return has;
+}
+
+/* From reals to integers or back, for which the format has a word. */
+static bool is_conversion(const expander *x, const ir_graph *g, const ir_node *n) {
+    const bool quantises = strcmp(n->op, "quantize") == 0;
+    return !x->c->exact && (quantises || strcmp(n->op, "dequantize") == 0) && n->input_count == 1 &&
+           n->inputs[0] != IR_NONE && g->tensors.at[n->inputs[0]].state == IR_NONE &&
+           g->tensors.at[n->outputs[0]].state == IR_NONE &&
+           (!quantises || base_type_bits(g->tensors.at[n->outputs[0]].type) <= 16);
+}
+
+/* A copy of the tensor that has no scales. */
+static uint32_t bare(expander *x, uint32_t t, const ir_node *like) {
+    ir_graph *g = &x->m->graphs.at[x->graph];
+    const ir_tensor of = g->tensors.at[t];
+    const uint32_t to = ir_tensor_add(x->m, g, of.name, of.type, &of.shape);
+    g->tensors.at[to].data = of.data;
+    if (of.data == NULL) {
+        passes_convert(x->m, g, "identity", t, to, like);
+    }
+    return to;
+}
+
+/* A node on quantised numbers, as arithmetic on the integers. */
+static bool expand_quantised(expander *x, const ir_node *n) {
+    ir_graph *g = &x->m->graphs.at[x->graph];
+    const size_t first = g->nodes.n, tensors = g->tensors.n;
+    ir_node own = *n;
+    own.inputs = BASE_NEWS(x->c->arena, uint32_t, n->input_count + 1);
+    own.outputs = BASE_NEWS(x->c->arena, uint32_t, n->output_count + 1);
+    bool fixed = n->output_count > 0;
+    for (size_t k = 0; k < n->input_count + n->output_count; k++) {
+        const bool in = k < n->input_count;
+        const uint32_t t = in ? n->inputs[k] : n->outputs[k - n->input_count];
+        uint32_t *to = in ? &own.inputs[k] : &own.outputs[k - n->input_count];
+        *to = t;
+        if (t == IR_NONE) {
+            continue;
+        }
+        fixed = fixed && passes_is_fixed(&g->tensors.at[t].shape);
+        if (x->converts[t]) {
+            *to = in ? bare(x, t, n)
+                     : ir_tensor_add(x->m, g, g->tensors.at[t].name, g->tensors.at[t].type, &g->tensors.at[t].shape);
+        }
+        g->tensors.at[*to].quant = x->quant[t];
+    }
+    const bool said = fixed && expand_node(x->c, x->m, x->graph, &own, true);
+    g = &x->m->graphs.at[x->graph];
+    without_scales(g, &own);
+    for (size_t k = 0; said && k < n->output_count; k++) {
+        if (own.outputs[k] != n->outputs[k]) {
+            passes_convert(x->m, g, "identity", own.outputs[k], n->outputs[k], n);
+        }
+    }
+    if (!said) {
+        g->nodes.n = first;
+        g->tensors.n = tensors;
+    }
+    return said;
+}
+
+static bool expand_one(expander *x, const ir_node *n, bool quantised) {
+    ir_graph *g = &x->m->graphs.at[x->graph];
+    if (quantised) {
+        return expand_quantised(x, n);
+    }
+    base_arena *scratch = base_arena_new(base_arena_memory(x->c->arena));
+    const bool said = !may_expand(g, n) || passes_says(x->c, scratch, x->m, g, n);
+    base_arena_free(scratch);
+    return said ? connect(x->c, x->m, x->graph, n) : expand_node(x->c, x->m, x->graph, n, false);
+}
+
+/* Which nodes compute on quantised numbers; the graph's tensors lose their scales, but for those that conversions need. */
+static bool *find_quantised(expander *x, const ir_node *nodes, size_t count) {
+    ir_graph *g = &x->m->graphs.at[x->graph];
+    bool *is = BASE_NEWS(x->c->arena, bool, count + 1);
+    ir_quant *quant = BASE_NEWS(x->c->arena, ir_quant, g->tensors.n + 1);
+    x->converts = BASE_NEWS(x->c->arena, bool, g->tensors.n + 1);
+    for (size_t i = 0; i < count; i++) {
+        const ir_node *n = &nodes[i];
+        const bool plain = ir_control_of(n) == IR_PLAIN && !ir_is_fused(n) && has_scales(g, n),
+                   converts = plain && is_conversion(x, g, n);
+        is[i] = plain && !converts && !passes_stays_on_integers(x->c, x->m, g, n);
+        for (size_t k = 0; converts && k < 2; k++) {
+            x->converts[k == 0 ? n->inputs[0] : n->outputs[0]] = true;
+        }
+    }
+    for (size_t t = 0; t < g->tensors.n; t++) {
+        quant[t] = g->tensors.at[t].quant;
+        if (!x->converts[t]) {
+            g->tensors.at[t].quant = (ir_quant){0};
+        }
+    }
+    x->quant = quant;
+    return is;
+}
+
+static base_status expand_graph(expander *x, bool integers) {
+    ir_graph *g = &x->m->graphs.at[x->graph];
     const size_t count = g->nodes.n;
     ir_node *old = g->nodes.at;
+    base_status status = BASE_OK;
+    const bool *quantised = integers ? find_quantised(x, old, count) : BASE_NEWS(x->c->arena, bool, count + 1);
+    const ir_graph before = *g;
     g->nodes.at = NULL;
     g->nodes.n = g->nodes.cap = 0;
     for (size_t i = 0; i < count; i++) {
-        base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
-        const bool said = !may_expand(g, &old[i]) || passes_says(c, scratch, m, g, &old[i]);
-        base_arena_free(scratch);
-        if (said ? !connect(c, m, g, &old[i]) : !expand_node(c, m, g, &old[i])) {
-            *BASE_PUSH(m->arena, &g->nodes) = old[i];
-        } else {
-            c->expanded = true;
+        if (expand_one(x, &old[i], quantised[i])) {
+            x->c->expanded = true;
+            continue;
         }
+        if (quantised[i]) {
+            const base_place place = ir_place_node(x->m, &before, i);
+            status = base_error(x->d, &place,
+                                "%s on quantised numbers has no counterpart on reals, and its integers cannot be said",
+                                old[i].op);
+        }
+        *BASE_PUSH(x->m->arena, &x->m->graphs.at[x->graph].nodes) = old[i];
+    }
+    return status;
+}
+
+/* States have no scales of their own, where nodes are said by integers. */
+static void bare_states(ir_model *m) {
+    for (size_t i = 0; i < m->states.n; i++) {
+        m->states.at[i].quant = (ir_quant){0};
     }
 }
 
 base_status passes_expand(passes_context *c, ir_model *m, base_diags *d) {
-    (void)d;
-    for (size_t i = 0; c->vocabulary != NULL && i < m->graphs.n; i++) {
-        expand_graph(c, m, &m->graphs.at[i]);
+    const bool integers = passes_asked(c, "unscale");
+    base_status status = BASE_OK;
+    const size_t count = m->graphs.n;
+    for (size_t i = 0; c->vocabulary != NULL && i < count; i++) {
+        expander x = {.c = c, .m = m, .graph = (uint32_t)i, .d = d};
+        const base_status own = expand_graph(&x, integers);
+        status = status == BASE_OK ? own : status;
     }
-    return BASE_OK;
+    if (c->vocabulary != NULL && integers) {
+        bare_states(m);
+    }
+    return status == BASE_OK && integers && c->vocabulary != NULL ? ir_sort(m, d) : status;
 }

@@ -25,6 +25,7 @@ typedef struct passes_context {
     const char *only;                    /* the passes that may run, a blank between; NULL: all */
     const char *dump_after;              /* pass name, "all", or NULL */
     base_text *dump;                     /* where; NULL: nowhere */
+    bool exact;                          /* quantised operators are said as integer arithmetic, and not on reals */
     bool rescaled;                       /* set by pass scales: it has found scales at operators */
 } passes_context;
 

@@ -10,93 +10,49 @@
 #define MOST_MADE ((int64_t)1 << 26)    /* elements of a reduction's body */
 #define MOST_INDICES ((int64_t)1 << 22) /* that become a constant */
 
-static const struct {
-    lang_word word;
-    const char *op;
-    char types;
-} spoken[] = {
-#define SPOKEN(word, op, types) {LANG_##word, op, types},
-#include "passes/spoken.def"
-#undef SPOKEN
-};
-
-static bool type_fits(char types, base_type t) {
-    return t == BASE_BOOL ? types == 'b' : types == 'n' || (types == 'f') == base_type_is_float(t);
-}
-
 static base_type type_of(const speaker *s, lang_ref e) {
     return (base_type)lang_at(s->p, e)->type;
 }
 
-static uint32_t number(speaker *s, base_type type, double v) {
-    return speak_scalar(s, type, base_type_is_float(type) ? (base_value){.f = v} : (base_value){.i = (int64_t)v});
-}
-
-/* What is said in other words, where there is no operator: each equal but for rounding, which near 0 may be more than of itself. */
-static uint32_t other_words(speaker *s, lang_word w, base_type type, const uint32_t *v) {
-    uint32_t a, b;
-    switch (w) {
-    case LANG_RSQRT:
-        a = speak_word(s, "sqrt", v, 1, BASE_NONE);
-        return speak_word(s, "div", (uint32_t[]){number(s, type, 1), a}, 2, BASE_NONE);
-    case LANG_EXPM1:
-        a = speak_word(s, "exp", v, 1, BASE_NONE);
-        return speak_word(s, "sub", (uint32_t[]){a, number(s, type, 1)}, 2, BASE_NONE);
-    case LANG_LOG1P:
-        a = speak_word(s, "add", (uint32_t[]){v[0], number(s, type, 1)}, 2, BASE_NONE);
-        return speak_word(s, "log", &a, 1, BASE_NONE);
-    case LANG_EXP2:
-        a = speak_word(s, "mul", (uint32_t[]){v[0], number(s, type, 0.693147180559945309)}, 2, BASE_NONE);
-        return speak_word(s, "exp", &a, 1, BASE_NONE);
-    case LANG_SINH:
-    case LANG_COSH:
-        a = speak_word(s, "exp", v, 1, BASE_NONE);
-        b = speak_word(s, "div", (uint32_t[]){number(s, type, 1), a}, 2, BASE_NONE);
-        a = speak_word(s, w == LANG_SINH ? "sub" : "add", (uint32_t[]){a, b}, 2, BASE_NONE);
-        return speak_word(s, "mul", (uint32_t[]){a, number(s, type, 0.5)}, 2, BASE_NONE);
-    case LANG_NEG:
-        return speak_word(s, "mul", (uint32_t[]){v[0], number(s, type, -1)}, 2, BASE_NONE);
-    case LANG_TAN:
-        a = speak_word(s, "sin", v, 1, BASE_NONE);
-        b = speak_word(s, "cos", v, 1, BASE_NONE);
-        return speak_word(s, "div", (uint32_t[]){a, b}, 2, BASE_NONE);
-    case LANG_ISNAN:
-        return speak_word(s, "not_equal", (uint32_t[]){v[0], v[0]}, 2, BASE_NONE);
-    case LANG_ISINF:
-        a = speak_word(s, "abs", v, 1, BASE_NONE);
-        return speak_word(s, "equal", (uint32_t[]){a, number(s, type, INFINITY)}, 2, BASE_NONE);
-    default:
-        return IR_NONE;
-    }
-}
-
 static uint32_t say_word(speak_frame_values *f, lang_ref e, const uint32_t *v) {
-    speaker *s = f->s;
-    const lang_node *n = lang_at(s->p, e);
-    const base_type type = type_of(s, lang_operand(s->p, e, 0));
-    if (n->code == LANG_IF) {
-        return speak_word(s, "select", v, 3, BASE_NONE);
-    }
-    if (n->code == LANG_CAST) {
-        return n->type == type ? v[0] : speak_word(s, "cast", v, 1, (base_type)n->type);
-    }
-    for (size_t i = 0; i < sizeof spoken / sizeof spoken[0]; i++) {
-        if (spoken[i].word == (lang_word)n->code && type_fits(spoken[i].types, type)) {
-            const uint32_t t = speak_word(s, spoken[i].op, v, n->count, BASE_NONE);
-            if (t != IR_NONE && s->g->tensors.at[t].type == (base_type)n->type) {
-                return t;
-            }
-        }
-    }
-    return other_words(s, (lang_word)n->code, type, v);
+    const lang_node *n = lang_at(f->s->p, e);
+    return speak_scalar_word(f->s, (lang_word)n->code, type_of(f->s, lang_operand(f->s->p, e, 0)), (base_type)n->type,
+                             v, n->count);
 }
 
 /* ---- indices as values ---- */
 
-static uint32_t say_form(speak_frame_values *f, const lang_digits *form, base_type type) {
-    int64_t factor[SPEAK_DIGITS], dims[SPEAK_DIGITS], total = 1;
-    if (!speak_factors(&f->frame, form, factor) || f->frame.n > IR_MAX_RANK) {
+/* The number of the round, which no frame has: its factor is taken out of the form. false: the form has digits of it. */
+static bool take_round(const speaker *s, lang_digits *form, int64_t *factor) {
+    *factor = 0;
+    for (uint32_t i = 0; s->loop != NULL && i < form->n;) {
+        const lang_digit *d = &form->term[i].digit;
+        if (d->var != s->loop->var) {
+            i++;
+            continue;
+        }
+        if (d->low != 1 || d->extent != s->loop->rounds) {
+            return false;
+        }
+        *factor = form->term[i].factor;
+        form->n--;
+        memmove(&form->term[i], &form->term[i + 1], (form->n - i) * sizeof form->term[0]);
+    }
+    return true;
+}
+
+static uint32_t say_form(speak_frame_values *f, const lang_digits *whole, base_type type) {
+    int64_t factor[SPEAK_DIGITS], dims[SPEAK_DIGITS], total = 1, of_round = 0;
+    lang_digits own = *whole, *form = &own;
+    if (!take_round(f->s, form, &of_round) || !speak_factors(&f->frame, form, factor) || f->frame.n > IR_MAX_RANK) {
         return IR_NONE;
+    }
+    if (of_round != 0) {
+        speaker *s = f->s;
+        uint32_t v[2] = {speak_cast(s, s->loop->index, type), speak_number(s, type, (double)of_round)};
+        v[0] = of_round == 1 ? v[0] : speak_word(s, "mul", v, 2, BASE_NONE);
+        v[1] = say_form(f, form, type);
+        return form->n == 0 && form->constant == 0 ? v[0] : speak_word(s, "add", v, 2, BASE_NONE);
     }
     for (uint32_t k = 0; k < f->frame.n; k++) {
         dims[k] = factor[k] != 0 ? f->frame.at[k].extent : 1;
@@ -134,12 +90,12 @@ static uint32_t neutral(speaker *s, lang_reduction r, base_type type) {
     uint64_t hi;
     if (r == LANG_RMAX || r == LANG_RMIN) {
         if (base_type_is_float(type)) {
-            return number(s, type, r == LANG_RMAX ? -INFINITY : INFINITY);
+            return speak_number(s, type, r == LANG_RMAX ? -INFINITY : INFINITY);
         }
         base_type_range(type, &lo, &hi);
         return speak_scalar(s, type, r == LANG_RMAX ? (base_value){.i = lo} : (base_value){.u = hi});
     }
-    return number(s, type, r == LANG_PROD || r == LANG_ALL ? 1 : 0);
+    return speak_number(s, type, r == LANG_PROD || r == LANG_ALL ? 1 : 0);
 }
 
 /* The body in the frame of its own variables, with as many extents as it has digits; the reduced ones are the last. */
@@ -152,7 +108,8 @@ static uint32_t say_body(speak_frame_values *in, lang_ref e, uint32_t outer) {
     if (v != IR_NONE && guard != 0) {
         const uint32_t g = speak_value(in, guard);
         v = g == IR_NONE ? IR_NONE
-                         : speak_word(s, "select", (uint32_t[]){g, v, neutral(s, r, (base_type)n->type)}, 3, BASE_NONE);
+                         : speak_scalar_word(s, LANG_IF, BASE_BOOL, (base_type)n->type,
+                                             (uint32_t[]){g, v, neutral(s, r, (base_type)n->type)}, 3);
     }
     if (v == IR_NONE) {
         return IR_NONE;
@@ -271,7 +228,8 @@ static uint32_t together(speak_frame_values *f, lang_ref e) {
             t = speak_contraction(f, sum, other);
         }
     }
-    if (n->code == LANG_DIV && is_reduction_of_products(s, lang_operand(s->p, e, 0))) {
+    if (n->code == LANG_DIV && base_type_is_float((base_type)n->type) &&
+        is_reduction_of_products(s, lang_operand(s->p, e, 0))) {
         const uint32_t counts = speak_value(f, lang_operand(s->p, e, 1));
         if (counts != IR_NONE && s->g->tensors.at[counts].data != NULL) {
             t = speak_window(f, lang_operand(s->p, e, 0), counts);
@@ -304,12 +262,98 @@ static uint32_t word(speak_frame_values *f, lang_ref e) {
     return say_word(f, e, v);
 }
 
+/* ---- reads ---- */
+
+/* Index k of the read, of a tensor with that extent: kept inside where it may not be, which then `inside` says. */
+static uint32_t read_index(speak_frame_values *f, lang_ref index, int64_t extent, uint32_t *inside) {
+    speaker *s = f->s;
+    uint32_t v = speak_value(f, index);
+    lang_digits form;
+    int64_t lo = -1, hi = extent;
+    if (v == IR_NONE || extent < 1) {
+        return IR_NONE;
+    }
+    if (lang_digits_of(s->p, index, &form) && lang_digits_range(&form, &lo, &hi) && lo >= 0 && hi < extent) {
+        return v;
+    }
+    const uint32_t low = speak_number(s, BASE_I64, 0), high = speak_number(s, BASE_I64, (double)(extent - 1));
+    const uint32_t kept = speak_word(
+        s, "minimum", (uint32_t[]){speak_word(s, "maximum", (uint32_t[]){v, low}, 2, BASE_NONE), high}, 2, BASE_NONE);
+    const uint32_t is = speak_word(s, "equal", (uint32_t[]){v, kept}, 2, BASE_NONE);
+    *inside = *inside == IR_NONE ? is : speak_word(s, "logical_and", (uint32_t[]){*inside, is}, 2, BASE_NONE);
+    return *inside == IR_NONE ? IR_NONE : kept;
+}
+
+/* Each element from where its indices, computed as values, say. */
+static uint32_t gathered(speak_frame_values *f, lang_ref e, const speak_source *from) {
+    speaker *s = f->s;
+    const lang_node *n = lang_at(s->p, e);
+    const lang_tensor *t = &s->p->tensors.at[n->index];
+    uint32_t inside = IR_NONE, at = IR_NONE;
+    int64_t count = 1, stride = 1;
+    for (uint32_t k = 0; k < t->rank; k++) {
+        count *= k == from->round_axis ? 1 : t->dim[k];
+    }
+    if (n->flat) {
+        at = from->round_axis != IR_NONE ? IR_NONE : read_index(f, lang_operand(s->p, e, 0), count, &inside);
+    }
+    for (uint32_t k = t->rank; k-- > 0 && !n->flat;) {
+        if (k == from->round_axis) {
+            continue;
+        }
+        uint32_t v = read_index(f, lang_operand(s->p, e, k), t->dim[k], &inside);
+        if (v != IR_NONE && stride != 1) {
+            v = speak_word(s, "mul", (uint32_t[]){v, speak_number(s, BASE_I64, (double)stride)}, 2, BASE_NONE);
+        }
+        at = stride == 1 ? v : speak_word(s, "add", (uint32_t[]){at, v}, 2, BASE_NONE);
+        if (at == IR_NONE) {
+            return IR_NONE;
+        }
+        stride *= t->dim[k];
+    }
+    at = at == IR_NONE && !n->flat && stride == 1 ? speak_number(s, BASE_I64, 0) : at;
+    if (at == IR_NONE) {
+        return IR_NONE;
+    }
+    const uint32_t value = speak_gather(s, speak_reshape(s, from->tensor, 1, &count), at);
+    if (value == IR_NONE || inside == IR_NONE || !n->has_fill) {
+        return value;
+    }
+    const uint32_t fill = speak_value(f, lang_operand(s->p, e, n->count - 1));
+    return speak_scalar_word(s, LANG_IF, BASE_BOOL, (base_type)n->type, (uint32_t[]){inside, value, fill}, 3);
+}
+
+static uint32_t read_value(speak_frame_values *f, lang_ref e) {
+    speaker *s = f->s;
+    const lang_node *n = lang_at(s->p, e);
+    const speak_mark mark = speak_here(s);
+    speak_axes axes;
+    speak_source from;
+    if (!speak_source_of(s, e, &from)) {
+        return IR_NONE;
+    }
+    if (from.before && s->loop->rounds == 1) {
+        return n->has_fill ? speak_value(f, lang_operand(s->p, e, n->count - 1)) : IR_NONE;
+    }
+    uint32_t t = speak_read(s, e, &f->frame, &axes) ? speak_to_frame(s, &axes, &f->frame) : IR_NONE;
+    if (t == IR_NONE && s->gathers) {
+        speak_back(s, mark);
+        t = gathered(f, e, &from);
+    }
+    if (t == IR_NONE || !from.before || !n->has_fill) {
+        return t;
+    }
+    /* before the first round there is what fills */
+    const uint32_t zero = speak_number(s, BASE_I64, 0), fill = speak_value(f, lang_operand(s->p, e, n->count - 1));
+    const uint32_t later = speak_word(s, "less", (uint32_t[]){zero, s->loop->index}, 2, BASE_NONE);
+    return speak_scalar_word(s, LANG_IF, BASE_BOOL, (base_type)n->type, (uint32_t[]){later, t, fill}, 3);
+}
+
 uint32_t speak_value(speak_frame_values *f, lang_ref e) {
     speaker *s = f->s;
     const lang_node *n = lang_at(s->p, e);
     uint32_t t = IR_NONE;
     lang_digits form;
-    speak_axes axes;
     if (f->memo[e] != 0) {
         return f->memo[e] - 1;
     }
@@ -321,7 +365,7 @@ uint32_t speak_value(speak_frame_values *f, lang_ref e) {
         t = lang_digits_of(s->p, e, &form) ? say_form(f, &form, (base_type)n->type) : IR_NONE;
         break;
     case LANG_READ:
-        t = speak_read(s, e, &f->frame, &axes) ? speak_to_frame(s, &axes, &f->frame) : IR_NONE;
+        t = read_value(f, e);
         break;
     case LANG_WORD_:
         t = word(f, e);
@@ -336,38 +380,40 @@ uint32_t speak_value(speak_frame_values *f, lang_ref e) {
 
 /* ---- programs ---- */
 
-static bool say_stage(speaker *s, const lang_stage *stage) {
+uint32_t speak_stage(speaker *s, const lang_stage *stage) {
     const lang_tensor *t = &s->p->tensors.at[stage->tensor];
-    uint32_t vars[LANG_MAX_RANK];
+    uint32_t vars[LANG_MAX_RANK], count = 0;
+    int64_t dims[SPEAK_DIGITS], own[LANG_MAX_RANK];
+    bool whole = true;
     speak_frame_values f = {.s = s};
-    if (stage->rec >= 0 || t->rank > IR_MAX_RANK) {
-        return false;
+    if (t->rank > IR_MAX_RANK) {
+        return IR_NONE;
     }
     for (uint32_t k = 0; k < stage->rank; k++) {
-        vars[k] = k;
         if (t->extent[k] != 0) {
-            return false;
+            return IR_NONE;
+        }
+        if (s->loop == NULL || k != s->loop->var) {
+            own[count] = t->dim[k];
+            vars[count++] = k;
         }
     }
     s->s = stage;
     f.memo = BASE_NEWS(s->scratch, uint32_t, s->p->nodes.n);
-    if (!speak_frame(s, &stage->body, 1, vars, stage->rank, NULL, &f.frame)) {
-        return false;
+    if (!speak_frame(s, &stage->body, 1, vars, count, NULL, &f.frame)) {
+        return IR_NONE;
     }
     uint32_t v = speak_value(&f, stage->body);
     if (v == IR_NONE) {
-        return false;
+        return IR_NONE;
     }
-    int64_t dims[SPEAK_DIGITS];
-    bool whole = true;
     for (uint32_t k = 0; k < f.frame.n; k++) {
         dims[k] = f.frame.at[k].extent;
         whole = whole && speak_shape(s, v)->rank == f.frame.n && speak_shape(s, v)->dim[k] == dims[k];
     }
     v = whole || f.frame.n > IR_MAX_RANK ? v : speak_broadcast(s, v, f.frame.n, dims);
-    v = speak_reshape(s, v, t->rank, t->dim);
-    s->tensor[stage->tensor] = v;
-    return v != IR_NONE && s->g->tensors.at[v].type == t->type;
+    v = speak_reshape(s, v, count, own);
+    return v != IR_NONE && s->g->tensors.at[v].type == t->type ? v : IR_NONE;
 }
 
 bool speak_program(speaker *s, uint32_t *outputs) {
@@ -380,7 +426,16 @@ bool speak_program(speaker *s, uint32_t *outputs) {
         }
     }
     for (size_t i = 0; said && i < s->p->stages.n; i++) {
-        said = say_stage(s, &s->p->stages.at[i]);
+        const lang_stage *stage = &s->p->stages.at[i];
+        if (stage->rec >= 0) {
+            said = speak_recurrence(s, i);
+            while (said && i + 1 < s->p->stages.n && s->p->stages.at[i + 1].rec == stage->rec) {
+                i++;
+            }
+            continue;
+        }
+        s->tensor[stage->tensor] = speak_stage(s, stage);
+        said = s->tensor[stage->tensor] != IR_NONE;
     }
     for (size_t i = 0; said && i < s->p->outputs.n; i++) {
         outputs[i] = s->tensor[s->p->outputs.at[i]];

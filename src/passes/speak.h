@@ -10,6 +10,20 @@
 
 enum { SPEAK_DIGITS = 24 };
 
+/* A recurrence, of which a graph computes one round. */
+typedef struct speak_loop {
+    int32_t group;
+    uint32_t var; /* of the stage at hand: the number of the round */
+    int64_t rounds;
+    uint32_t index;              /* the same as a value of the graph, i64 without extents */
+    uint32_t *now, *before;      /* of each tensor of the program: what this round, and the one before, has of it */
+    bool *carries;               /* of each: something reads it of the round before */
+    uint32_t *seen;              /* of each: that of the graph around, as this graph sees it */
+    const uint32_t *outside;     /* of each: that of the graph around */
+    uint32_t around;             /* that graph */
+    BASE_VEC(uint32_t) in, from; /* inputs of this graph, and what they are in the graph around; in turn */
+} speak_loop;
+
 typedef struct speaker {
     passes_context *c;
     ir_model *m;
@@ -19,6 +33,10 @@ typedef struct speaker {
     const lang_program *p;
     const lang_stage *s; /* at hand */
     uint32_t *tensor;    /* of each tensor of p: that of the graph, IR_NONE: not yet */
+    bool gathers;        /* what no move says is read element by element */
+    speak_loop *loop;    /* NULL: none */
+    lang_ref instead_of; /* this read is of another tensor, with the same extents, which has 0 outside; 0: none is */
+    uint32_t instead;
 } speaker;
 
 /* A tensor seen as one extent for each digit, in this order; var IR_NONE: an extent of 1 of no variable. */
@@ -30,7 +48,7 @@ typedef struct speak_axes {
 
 /* ---- speak_emit.c: nodes ---- */
 typedef struct speak_mark {
-    size_t nodes, tensors;
+    size_t nodes, tensors, graphs;
 } speak_mark;
 speak_mark speak_here(const speaker *s);
 void speak_back(speaker *s, speak_mark to); /* takes back what was added since */
@@ -68,6 +86,25 @@ uint32_t speak_arrange(speaker *s, const speak_axes *from, const lang_digit *to,
 uint32_t speak_to_frame(speaker *s, const speak_axes *from, const speak_axes *frame);
 int64_t speak_extents(const lang_digit *at, uint32_t n); /* their product */
 
+/* ---- speak_words.c: scalar words on tensors ---- */
+uint32_t speak_number(speaker *s, base_type type, double v);
+uint32_t speak_cast(speaker *s, uint32_t t, base_type type);
+/* Elements of x, which has one extent, by number. */
+uint32_t speak_gather(speaker *s, uint32_t x, uint32_t index);
+/* The word on operands of that type (an if's: its condition's), to that type. IR_NONE: it cannot be said. */
+uint32_t speak_scalar_word(speaker *s, lang_word w, base_type type, base_type to, const uint32_t *v, uint32_t n);
+
+/* ---- speak_recurrence.c ---- */
+/* What is read: a tensor of the graph; of a tensor of the recurrence at hand what a round has, without that axis. */
+typedef struct speak_source {
+    uint32_t tensor;
+    uint32_t round_axis; /* IR_NONE: it is none of the recurrence */
+    bool before;         /* what the round before has; in the first one the read's fill, whatever is in the tensor */
+} speak_source;
+bool speak_source_of(speaker *s, lang_ref read, speak_source *out);
+/* The stages of a recurrence from number `first` on: their tensors, if something behind it needs them. */
+bool speak_recurrence(speaker *s, size_t first);
+
 /* ---- speak.c: expressions ---- */
 typedef struct speak_frame_values {
     speaker *s;
@@ -77,8 +114,26 @@ typedef struct speak_frame_values {
 /* The value of e: a tensor with one extent for each digit of the frame (1 where it does not depend on it), or without
  * extents. IR_NONE: it cannot be said. */
 uint32_t speak_value(speak_frame_values *f, lang_ref e);
+/* One stage: its tensor, of a recurrence one round of it. IR_NONE: it cannot be said. */
+uint32_t speak_stage(speaker *s, const lang_stage *stage);
 /* The whole program: the tensors of its outputs. false: it cannot be said; what was added is taken back. */
 bool speak_program(speaker *s, uint32_t *outputs);
+
+/* ---- speak_factors.c: sums of products of integers, on reals ---- */
+/* The one read of a factor, 0: it has none, or several. */
+lang_ref speak_factor_read(const speaker *s, lang_ref e);
+/* Is the factor 0 where the read is outside of its tensor? */
+bool speak_factor_is_zero_outside(const speaker *s, lang_ref e, lang_ref read);
+typedef struct speak_exactness {
+    base_type type; /* in which each factor is exact */
+    bool known;     /* and sums of so many products of theirs, too */
+    double one;     /* the first factor's largest amount */
+} speak_exactness;
+speak_exactness speak_exact_sums(speaker *s, lang_ref a, lang_ref b, int64_t products);
+/* Is every sum exact in f32 whose other factors are one row (or column) of these constants, and at most that? */
+bool speak_exact_with(const speaker *s, double most, uint32_t weights, bool rows);
+/* The factor, with that value for its read, as reals. IR_NONE: it is no sum of it and a constant. */
+uint32_t speak_factor_real(speak_frame_values *f, lang_ref e, lang_ref read, uint32_t value, base_type type);
 
 /* ---- speak_contract.c, speak_window.c: reductions that are operators of their own ---- */
 /* A sum of products, and an addend for each output channel (0: none): in the frame. IR_NONE: it is no such sum. */

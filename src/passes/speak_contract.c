@@ -19,6 +19,10 @@ typedef struct contraction {
     speak_frame_values *f;
     speaker *s;
     lang_ref a, b, addend;
+    lang_ref whole_a, whole_b; /* the factors: a and b, or made of them */
+    bool integers;             /* computed on reals, exactly */
+    speak_exactness exact;
+    uint32_t image;   /* a's tensor */
     speak_axes frame; /* of outer and reduced digits */
     bool reduced[SPEAK_DIGITS], in_a[SPEAK_DIGITS], in_b[SPEAK_DIGITS];
     digit_list batch, taps, groups, m,
@@ -89,9 +93,11 @@ static bool prepare(contraction *c, lang_ref sum) {
         product->kind != LANG_WORD_ || product->code != LANG_MUL) {
         return false;
     }
-    c->a = lang_operand(s->p, body, 0);
-    c->b = lang_operand(s->p, body, 1);
-    if (lang_at(s->p, c->a)->kind != LANG_READ || lang_at(s->p, c->b)->kind != LANG_READ || c->a == c->b) {
+    c->whole_a = lang_operand(s->p, body, 0);
+    c->whole_b = lang_operand(s->p, body, 1);
+    c->a = speak_factor_read(s, c->whole_a);
+    c->b = speak_factor_read(s, c->whole_b);
+    if (c->a == c->b || (!c->integers && (c->a != c->whole_a || c->b != c->whole_b))) {
         return false;
     }
     for (uint32_t k = 0; k < c->f->frame.n; k++) {
@@ -110,14 +116,29 @@ static bool prepare(contraction *c, lang_ref sum) {
             c->reduced[i] = c->reduced[i] || c->frame.at[i].var == vars[outer + k];
         }
     }
-    return occurs(c, c->a, c->in_a) && occurs(c, c->b, c->in_b);
+    return true;
+}
+
+static bool both_occur(contraction *c) {
+    return c->a != 0 && c->b != 0 && occurs(c, c->a, c->in_a) && occurs(c, c->b, c->in_b);
+}
+
+/* How many products a sum has. */
+static int64_t products(const contraction *c) {
+    int64_t n = 1;
+    for (uint32_t i = 0; i < c->frame.n; i++) {
+        n *= c->reduced[i] ? c->frame.at[i].extent : 1;
+    }
+    return n;
 }
 
 static void swap(contraction *c) {
-    const lang_ref r = c->a;
+    const lang_ref r = c->a, whole = c->whole_a;
     bool in[SPEAK_DIGITS];
     c->a = c->b;
     c->b = r;
+    c->whole_a = c->whole_b;
+    c->whole_b = whole;
     memcpy(in, c->in_a, sizeof in);
     memcpy(c->in_a, c->in_b, sizeof in);
     memcpy(c->in_b, in, sizeof in);
@@ -293,8 +314,7 @@ static uint32_t image_of(contraction *c, const convolution *o, uint32_t windows)
     if (o->channels_last) {
         dims[at++] = channels;
     }
-    const uint32_t x = speak_transpose(s, s->tensor[lang_at(s->p, c->a)->index], n, perm);
-    return speak_reshape(s, x, at, dims);
+    return speak_reshape(s, speak_transpose(s, c->image, n, perm), at, dims);
 }
 
 static uint32_t weights_of(contraction *c, const convolution *o, uint32_t windows) {
@@ -343,6 +363,12 @@ static uint32_t weights_of(contraction *c, const convolution *o, uint32_t window
     }
     if (!speak_read(s, c->b, &c->frame, &w)) {
         return IR_NONE;
+    }
+    if (c->integers) {
+        w.tensor = speak_factor_real(c->f, c->whole_b, c->b, w.tensor, BASE_F32);
+        if (w.tensor == IR_NONE) {
+            return IR_NONE;
+        }
     }
     return speak_arrange(s, &w, order.at, order.n, at, dims);
 }
@@ -400,6 +426,9 @@ static uint32_t convolve(contraction *c, const convolution *o, bool padded) {
     if (inputs[0] == IR_NONE || inputs[1] == IR_NONE || inputs[2] == IR_NONE) {
         return IR_NONE;
     }
+    if (c->integers && !c->exact.known && !speak_exact_with(s, c->exact.one, inputs[1], o->weights == FILTERS_FIRST)) {
+        return IR_NONE;
+    }
     ir_node *n = speak_node(s, o->word, inputs, 3, BASE_NONE);
     ir_attr_ints(s->m, n, "strides", strides, windows);
     ir_attr_ints(s->m, n, "dilations", dilations, windows);
@@ -435,23 +464,37 @@ static bool fills_with_zero(const contraction *c) {
         (void)speak_tap_pads(&c->tap[k], &before, &after);
         pads = pads || before != 0 || after != 0;
     }
-    return !pads || (fill != NULL && fill->kind == LANG_CONST && fill->value.f == 0.0);
+    return !pads || (c->integers ? speak_factor_is_zero_outside(c->s, c->whole_a, c->a)
+                                 : fill != NULL && fill->kind == LANG_CONST && fill->value.f == 0.0);
 }
 
 static uint32_t say_convolution(contraction *c) {
     const speak_mark mark = speak_here(c->s);
-    if (!sort_out(c) || !fills_with_zero(c)) {
+    speak_source from;
+    if (!sort_out(c) || !fills_with_zero(c) || !speak_source_of(c->s, c->a, &from) || from.round_axis != IR_NONE) {
         return IR_NONE;
     }
+    c->image = from.tensor;
+    if (c->integers) {
+        c->exact = speak_exact_sums(c->s, c->whole_a, c->whole_b, products(c));
+        c->exact.known = c->exact.known && c->exact.type == BASE_F32;
+        c->image =
+            c->exact.type != BASE_NONE ? speak_factor_real(c->f, c->whole_a, c->a, from.tensor, BASE_F32) : IR_NONE;
+        if (c->image == IR_NONE) {
+            return IR_NONE;
+        }
+    }
+    const speak_mark mapped = speak_here(c->s);
     for (size_t i = 0; i < sizeof convolutions / sizeof convolutions[0]; i++) {
         for (unsigned padded = 0; padded < 2; padded++) {
             const uint32_t y = convolve(c, &convolutions[i], padded != 0);
             if (y != IR_NONE) {
                 return y;
             }
-            speak_back(c->s, mark);
+            speak_back(c->s, mapped);
         }
     }
+    speak_back(c->s, mark);
     return IR_NONE;
 }
 
@@ -506,6 +549,10 @@ static uint32_t multiply(contraction *c, const speak_axes *a, const speak_axes *
     if (inputs[0] == IR_NONE || inputs[1] == IR_NONE || (c->addend != 0 && inputs[2] == IR_NONE)) {
         return IR_NONE;
     }
+    if (c->integers && !c->exact.known && c->exact.type == BASE_F32 &&
+        !(connected && speak_exact_with(s, c->exact.one, inputs[1], true))) {
+        return IR_NONE;
+    }
     if (!connected) {
         return finish(c, speak_word(s, "batch_matmul", inputs, 2, BASE_NONE), &digits);
     }
@@ -519,10 +566,48 @@ static uint32_t multiply(contraction *c, const speak_axes *a, const speak_axes *
     return finish(c, y, &digits);
 }
 
-static uint32_t say_product(contraction *c) {
+/* A factor in the frame, by its values: an extent for each digit that it has. */
+static bool operand_of(contraction *c, lang_ref whole, lang_ref read, base_type type, bool *in, speak_axes *out) {
+    speaker *s = c->s;
+    speak_frame_values f = {.s = s, .frame = c->frame};
+    int64_t dims[SPEAK_DIGITS];
+    f.memo = BASE_NEWS(s->scratch, uint32_t, s->p->nodes.n);
+    uint32_t t = read != 0 ? speak_value(&f, read) : IR_NONE;
+    t = t != IR_NONE && type != BASE_NONE ? speak_factor_real(&f, whole, read, t, type) : t;
+    if (t == IR_NONE || read != whole) {
+        t = t != IR_NONE ? t : speak_value(&f, whole);
+        t = type != BASE_NONE ? speak_cast(s, t, type) : t;
+    }
+    if (t == IR_NONE || (speak_shape(s, t)->rank != 0 && speak_shape(s, t)->rank != c->frame.n)) {
+        return false;
+    }
+    *out = (speak_axes){.n = 0};
+    for (uint32_t i = 0; i < c->frame.n; i++) {
+        in[i] = speak_shape(s, t)->rank != 0 && c->frame.at[i].extent > 1 && speak_shape(s, t)->dim[i] != 1;
+        if (in[i]) {
+            dims[out->n] = c->frame.at[i].extent;
+            out->at[out->n++] = c->frame.at[i];
+        }
+    }
+    out->tensor = speak_reshape(s, t, out->n, dims);
+    return out->tensor != IR_NONE;
+}
+
+/* The two operands as tensors. */
+static bool operands(contraction *c, base_type type, speak_axes *a, speak_axes *b) {
+    const speak_mark mark = speak_here(c->s);
+    if (!c->integers && both_occur(c) && speak_read(c->s, c->a, &c->frame, a) && speak_read(c->s, c->b, &c->frame, b)) {
+        return true;
+    }
+    speak_back(c->s, mark);
+    return operand_of(c, c->whole_a, c->a, type, c->in_a, a) && operand_of(c, c->whole_b, c->b, type, c->in_b, b);
+}
+
+static uint32_t say_product(contraction *c, base_type type) {
     const speak_mark mark = speak_here(c->s);
     speak_axes a, b;
-    if (!speak_read(c->s, c->a, &c->frame, &a) || !speak_read(c->s, c->b, &c->frame, &b)) {
+    if (!operands(c, type, &a, &b)) {
+        speak_back(c->s, mark);
         return IR_NONE;
     }
     for (uint32_t i = 0; i < c->frame.n; i++) {
@@ -543,25 +628,59 @@ static uint32_t say_product(contraction *c) {
 }
 
 static bool is_constant(const contraction *c, lang_ref read) {
-    const uint32_t t = c->s->tensor[lang_at(c->s->p, read)->index];
-    return t != IR_NONE && c->s->g->tensors.at[t].data != NULL;
+    speak_source from;
+    return read != 0 && speak_source_of(c->s, read, &from) && c->s->g->tensors.at[from.tensor].data != NULL;
+}
+
+/* Integers are said on reals where that is exact: first on the narrower ones. */
+static uint32_t say_integers(contraction *c) {
+    speaker *s = c->s;
+    const speak_mark mark = speak_here(s);
+    c->exact = speak_exact_sums(s, c->whole_a, c->whole_b, products(c));
+    const bool fits = c->exact.known;
+    if (c->exact.type == BASE_NONE) {
+        return IR_NONE;
+    }
+    const bool narrow = c->exact.type == BASE_F32;
+    c->exact.type = BASE_F32;
+    c->exact.known = fits && narrow;
+    uint32_t y = say_product(c, BASE_F32);
+    if (y == IR_NONE && fits) {
+        speak_back(s, mark);
+        c->exact = (speak_exactness){.type = BASE_F64, .known = true};
+        y = say_product(c, BASE_F64);
+    }
+    return y;
+}
+
+static uint32_t contract(contraction *c) {
+    const bool occur = both_occur(c);
+    const speak_mark mark = speak_here(c->s);
+    uint32_t y = IR_NONE;
+    if (occur && mixes(c, c->a, c->in_b)) {
+        y = say_convolution(c);
+    } else if (occur && mixes(c, c->b, c->in_a)) {
+        swap(c);
+        y = say_convolution(c);
+    } else {
+        if (is_constant(c, c->a) && !is_constant(c, c->b)) {
+            swap(c);
+        }
+        return c->integers ? say_integers(c) : say_product(c, BASE_NONE);
+    }
+    if (y == IR_NONE) {
+        speak_back(c->s, mark);
+    }
+    return y;
 }
 
 uint32_t speak_contraction(speak_frame_values *f, lang_ref sum, lang_ref addend) {
     contraction *c = BASE_NEW(f->s->scratch, contraction);
-    *c = (contraction){.f = f, .s = f->s, .addend = addend};
-    if (!base_type_is_float((base_type)lang_at(f->s->p, sum)->type) || !prepare(c, sum)) {
+    const base_type type = (base_type)lang_at(f->s->p, sum)->type;
+    *c = (contraction){.f = f, .s = f->s, .addend = addend, .integers = !base_type_is_float(type)};
+    if ((c->integers && (addend != 0 || base_type_bits(type) < 32)) || !prepare(c, sum)) {
         return IR_NONE;
     }
-    if (mixes(c, c->a, c->in_b)) {
-        return say_convolution(c);
-    }
-    if (mixes(c, c->b, c->in_a)) {
-        swap(c);
-        return say_convolution(c);
-    }
-    if (is_constant(c, c->a) && !is_constant(c, c->b)) {
-        swap(c);
-    }
-    return say_product(c);
+    const uint32_t y = contract(c);
+    return c->integers ? speak_cast(f->s, y, type) : y;
 }

@@ -10,12 +10,13 @@
 #define LARGEST_CONSTANT ((uint64_t)1 << 28) /* bytes that are made when a file is written */
 
 speak_mark speak_here(const speaker *s) {
-    return (speak_mark){s->g->nodes.n, s->g->tensors.n};
+    return (speak_mark){s->g->nodes.n, s->g->tensors.n, s->m->graphs.n};
 }
 
 void speak_back(speaker *s, speak_mark to) {
     s->g->nodes.n = to.nodes;
     s->g->tensors.n = to.tensors;
+    s->m->graphs.n = to.graphs;
 }
 
 const ir_shape *speak_shape(const speaker *s, uint32_t t) {

@@ -246,20 +246,27 @@ bool speak_read(speaker *s, lang_ref read, const speak_axes *frame, speak_axes *
     int64_t before[LANG_MAX_RANK], after[LANG_MAX_RANK];
     bool used[SPEAK_DIGITS] = {false}, pads = false;
     reader r = {.frame = frame};
-    uint32_t from = s->tensor[n->index];
-    if (from == IR_NONE || t->rank > IR_MAX_RANK || !lang_digits_read(s->p, read, form)) {
+    speak_source source;
+    uint32_t extents = 0;
+    if (t->rank > IR_MAX_RANK || !lang_digits_read(s->p, read, form) || !speak_source_of(s, read, &source)) {
         return false;
     }
-    for (uint32_t k = 0; k < t->rank; k++) {
+    uint32_t from = source.tensor;
+    for (uint32_t axis = 0; axis < t->rank; axis++) {
         extent_map m;
-        if (!map_extent(frame, &form[k], t->dim[k], used, &m) || !pad_extent(frame, &m, &before[k], &after[k]) ||
+        const uint32_t k = extents;
+        if (axis == source.round_axis) {
+            continue;
+        }
+        extents++;
+        if (!map_extent(frame, &form[axis], t->dim[axis], used, &m) || !pad_extent(frame, &m, &before[k], &after[k]) ||
             !take_apart(&r, &m)) {
             return false;
         }
         pads = pads || before[k] != 0 || after[k] != 0;
     }
     base_value fill = {.i = 0};
-    if (pads && (n->flat || !constant_fill(s, read, &fill))) {
+    if (pads && read != s->instead_of && (n->flat || source.before || !constant_fill(s, read, &fill))) {
         return false;
     }
     from = pads ? speak_pad(s, from, before, after, fill) : from;

@@ -1,7 +1,8 @@
 /* speak_window.c - the largest or the sum of a window: pools.
  *
  * Takes a reduction of one read, some of whose indices mix an output digit and a reduced one, and whose guard, if any, leaves out
- * what is outside the tensor. Gives a pool of the vocabulary; sums are means times the number of taps.
+ * what is outside the tensor. Gives a pool of the vocabulary; sums are means times the number of taps, those of integers
+ * convolutions with ones on reals, where that is exact.
  */
 #include <math.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 enum { MOST_TAPS = 3 };
 #define MOST_PLACES ((int64_t)1 << 22) /* whose taps are counted */
+#define MOST_IN_FLOAT ((int64_t)1 << 24)
 
 typedef struct window {
     speak_frame_values *f;
@@ -181,7 +183,7 @@ static unsigned what_counts(window *w, uint32_t counts, uint32_t *ratio) {
 /* ---- pools ---- */
 
 typedef struct pool {
-    const char *word, *kernel;
+    const char *word, *kernel; /* kernel NULL: a convolution with ones */
     lang_reduction reduction;
     uint32_t least, most;
     bool channels_last, dilations;
@@ -191,6 +193,34 @@ static const pool pools[] = {{"max_pool2d", "kernel", LANG_RMAX, 1, 2, true, fal
                              {"average_pool2d", "kernel", LANG_SUM, 1, 2, true, false},
                              {"max_pool", "kernel_shape", LANG_RMAX, 1, 3, false, true},
                              {"average_pool", "kernel_shape", LANG_SUM, 1, 3, false, true}};
+static const pool with_ones = {"conv", NULL, LANG_SUM, 1, 3, false, true};
+
+static uint32_t constant_of(speaker *s, uint32_t rank, const int64_t *dims, double v) {
+    uint64_t n = 1;
+    for (uint32_t k = 0; k < rank; k++) {
+        n *= (uint64_t)dims[k];
+    }
+    float *list = BASE_NEWS(s->scratch, float, (size_t)n + 1);
+    for (uint64_t i = 0; i < n; i++) {
+        base_store(BASE_F32, list, i, (base_value){.f = v});
+    }
+    return speak_constant(s, BASE_F32, rank, dims, list);
+}
+
+/* The pool of x, whose attributes but for the window's extents may be set. */
+static ir_node *pool_node(speaker *s, const pool *o, uint32_t x, const int64_t *kernel, uint32_t windows) {
+    if (o->kernel != NULL) {
+        ir_node *node = speak_node(s, o->word, &x, 1, BASE_NONE);
+        ir_attr_ints(s->m, node, o->kernel, kernel, windows);
+        return node;
+    }
+    int64_t dims[2 + MOST_TAPS] = {speak_shape(s, x)->dim[1], 1};
+    memcpy(dims + 2, kernel, windows * sizeof *kernel);
+    const uint32_t inputs[3] = {x, constant_of(s, 2 + windows, dims, 1), constant_of(s, 1, dims, 0)};
+    ir_node *node = speak_node(s, o->word, inputs, 3, BASE_NONE);
+    ir_attr_int(s->m, node, "group", dims[0]);
+    return node;
+}
 
 /* padded: what is outside is put there first. */
 static uint32_t say_pool(window *w, const pool *o, bool padded) {
@@ -247,11 +277,11 @@ static uint32_t say_pool(window *w, const pool *o, bool padded) {
     uint32_t x = speak_transpose(s, s->tensor[lang_at(s->p, w->read)->index], n, perm);
     x = speak_reshape(s, x, at, dims);
     x = padded ? speak_pad(s, x, before, after, (base_value){.f = o->reduction == LANG_RMAX ? -INFINITY : 0}) : x;
+    x = o->kernel == NULL ? speak_cast(s, x, BASE_F32) : x;
     if (x == IR_NONE) {
         return IR_NONE;
     }
-    ir_node *node = speak_node(s, o->word, &x, 1, BASE_NONE);
-    ir_attr_ints(s->m, node, o->kernel, kernel, windows);
+    ir_node *node = pool_node(s, o, x, kernel, windows);
     ir_attr_ints(s->m, node, "strides", strides, windows);
     if (o->dilations) {
         ir_attr_ints(s->m, node, "dilations", dilations, windows);
@@ -312,17 +342,32 @@ static uint32_t say_sum(window *w, uint32_t counts) {
     return (is & COUNTS_ALL) != 0 ? y : times(s, y, ratio);
 }
 
+/* A sum of integers, whose window's values fit into reals. */
+static uint32_t say_integer_sum(window *w, base_type type) {
+    speaker *s = w->s;
+    const base_type of = (base_type)lang_at(s->p, w->read)->type;
+    if (base_type_is_float(of) || base_type_bits(of) > 16 || all_taps(w) > MOST_IN_FLOAT >> base_type_bits(of)) {
+        return IR_NONE;
+    }
+    return speak_cast(s, say_pool(w, &with_ones, false), type);
+}
+
 uint32_t speak_window(speak_frame_values *f, lang_ref reduction, uint32_t counts) {
     speaker *s = f->s;
     const lang_node *n = lang_at(s->p, reduction);
-    const lang_ref body = lang_operand(s->p, reduction, n->count - 2),
-                   guard = lang_operand(s->p, reduction, n->count - 3);
+    const lang_ref guard = lang_operand(s->p, reduction, n->count - 3);
+    const bool integers = !base_type_is_float((base_type)n->type);
+    lang_ref body = lang_operand(s->p, reduction, n->count - 2);
+    while (integers && n->code == LANG_SUM && lang_at(s->p, body)->kind == LANG_WORD_ &&
+           lang_at(s->p, body)->code == LANG_CAST) {
+        body = lang_operand(s->p, body, 0);
+    }
     window *w = BASE_NEW(s->scratch, window);
     uint32_t vars[LANG_MAX_VARS], outer = 0;
     *w = (window){.f = f, .s = s, .read = body};
-    if (n->type != BASE_F32 || (n->code != LANG_SUM && n->code != LANG_RMAX) ||
+    if ((n->type != BASE_F32 && !integers) || (n->code != LANG_SUM && n->code != LANG_RMAX) ||
         lang_operand(s->p, reduction, n->count - 1) != 0 || lang_at(s->p, body)->kind != LANG_READ ||
-        lang_at(s->p, body)->has_fill || s->tensor[lang_at(s->p, body)->index] == IR_NONE) {
+        lang_at(s->p, body)->has_fill || s->loop != NULL || s->tensor[lang_at(s->p, body)->index] == IR_NONE) {
         return IR_NONE;
     }
     for (uint32_t k = 0; k < f->frame.n; k++) {
@@ -337,5 +382,8 @@ uint32_t speak_window(speak_frame_values *f, lang_ref reduction, uint32_t counts
         (guard != 0 && !guards_inside(w, guard))) {
         return IR_NONE;
     }
-    return n->code == LANG_SUM ? say_sum(w, counts) : any_pool(w, LANG_RMAX, true, true);
+    if (n->code == LANG_SUM && integers) {
+        return say_integer_sum(w, (base_type)n->type);
+    }
+    return n->code == LANG_SUM ? say_sum(w, counts) : any_pool(w, LANG_RMAX, true, !integers);
 }

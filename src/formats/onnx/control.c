@@ -5,6 +5,7 @@
  * shapes: a result whose shape a run would decide is refused by name.
  */
 #include "formats/onnx/special.h"
+#include "formats/onnx/states.h"
 
 #include <string.h>
 
@@ -135,6 +136,7 @@ static void choose(onnx_op *op, branch *branches) {
             }
         }
     }
+    onnx_take_values(r, op->scope, inputs.at, inputs.n);
     ir_node *n =
         ir_node_add(r->m, onnx_graph_of(r, op->scope), "if", inputs.at, inputs.n, outputs.at, outputs.n, op->id);
     n->source_name = op->type;

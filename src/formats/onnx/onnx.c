@@ -4,6 +4,7 @@
  * the bytes. Structural faults end the reading with one line; what is valid but not supported is collected and listed whole.
  */
 #include "formats/onnx/arrays.h"
+#include "formats/onnx/metadata.h"
 #include "formats/onnx/states.h"
 #include "formats/onnx/writer.h"
 
@@ -37,6 +38,7 @@ static void read_metadata(onnx_reader *r, const wire_path *path, wire_message m)
             data.size = value.size;
         }
     }
+    data = onnx_metadata_from_text(r->arena, &data);
     *BASE_PUSH(r->arena, &r->m->metadata) = data;
     onnx_note_state(r, &data);
 }

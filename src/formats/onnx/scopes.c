@@ -41,7 +41,7 @@ static uint32_t capture(onnx_reader *r, onnx_scope *scope, uint32_t outer) {
     const uint32_t inner = ir_tensor_add(r->m, onnx_graph_of(r, scope), from.name, from.type, &from.shape);
     ir_tensor *to = &onnx_graph_of(r, scope)->tensors.at[inner];
     *to = from;
-    to->source = IR_NONE;
+    to->source = to->state = IR_NONE;
     if (!from.data && from.type != BASE_NONE) {
         *BASE_PUSH(r->arena, &scope->captures) = (onnx_capture){.outer = outer, .inner = inner};
         onnx_same_contents(r, scope->graph, inner, scope->outer->graph, outer);

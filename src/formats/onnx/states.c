@@ -54,6 +54,14 @@ static uint32_t copy(onnx_reader *r, const onnx_scope *scope, uint32_t tensor, u
     return to;
 }
 
+void onnx_take_values(onnx_reader *r, const onnx_scope *scope, uint32_t *tensors, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (tensors[i] != IR_NONE && onnx_graph_of(r, scope)->tensors.at[tensors[i]].state != IR_NONE) {
+            tensors[i] = copy(r, scope, tensors[i], IR_NONE);
+        }
+    }
+}
+
 /* All next contents are there before the first state changes. */
 void onnx_change_states(onnx_reader *r, const wire_path *path, onnx_scope *scope) {
     uint32_t *values = BASE_NEWS(r->arena, uint32_t, r->states.n + 1);

@@ -14,6 +14,8 @@ void onnx_keep_state(onnx_reader *r, onnx_scope *scope, const char *name);
 bool onnx_is_next_state(const onnx_reader *r, const char *name);
 /* The nodes that change the states, when all else has been read. */
 void onnx_change_states(onnx_reader *r, const wire_path *path, onnx_scope *scope);
+/* In the place of tensors that stand for states, what the states are there: control nodes take values. */
+void onnx_take_values(onnx_reader *r, const onnx_scope *scope, uint32_t *tensors, size_t n);
 /* What the states say is no metadata any more. */
 void onnx_forget_state_keys(ir_model *m);
 

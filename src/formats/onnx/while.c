@@ -6,6 +6,7 @@
  * decides how many there are, its extent is counted in the end.
  */
 #include "formats/onnx/loops.h"
+#include "formats/onnx/states.h"
 
 typedef struct loop_graphs {
     const onnx_loop *l;
@@ -275,6 +276,7 @@ bool onnx_while(const onnx_loop *l) {
         const ir_tensor t = tensor_of(&w, &w.body, w.inputs.at[i]);
         results[i] = ir_tensor_add(w.r->m, onnx_graph_of(w.r, op->scope), "", t.type, &t.shape);
     }
+    onnx_take_values(w.r, op->scope, w.arguments.at, w.inputs.n);
     ir_node *n = ir_node_add(w.r->m, onnx_graph_of(w.r, op->scope), "while", w.arguments.at, w.inputs.n, results,
                              w.inputs.n, op->id);
     n->source_name = op->type;

@@ -6,6 +6,7 @@
  * newest before that; the same model gives the same bytes.
  */
 #include "formats/onnx/arrays.h"
+#include "formats/onnx/metadata.h"
 #include "formats/onnx/states.h"
 #include "formats/onnx/writer.h"
 
@@ -169,8 +170,9 @@ static void put_import(wire_pb_out *model, const char *domain, int version) {
 static void put_metadata(const onnx_writer *w, wire_pb_out *model) {
     for (size_t i = 0; i < w->m->metadata.n; i++) {
         wire_pb_out entry = {.arena = w->arena};
-        wire_pb_put_text(&entry, ONNX_ENTRY_KEY, w->m->metadata.at[i].name);
-        wire_pb_put_bytes(&entry, ONNX_ENTRY_VALUE, w->m->metadata.at[i].data, w->m->metadata.at[i].size);
+        const ir_metadata e = onnx_metadata_as_text(w->arena, &w->m->metadata.at[i]);
+        wire_pb_put_text(&entry, ONNX_ENTRY_KEY, e.name);
+        wire_pb_put_bytes(&entry, ONNX_ENTRY_VALUE, e.data, e.size);
         wire_pb_put_message(model, ONNX_MODEL_METADATA, &entry);
     }
     for (size_t s = 0; s < w->m->states.n; s++) {

@@ -50,6 +50,6 @@ const target_interface target_c = {
     .extension = NULL,
     .executable = true,
     .needs_plan = true,
-    .unused = "opset external-data",
+    .unused = "opset external-data exact",
     .emit = emit,
 };

@@ -25,6 +25,6 @@ const target_interface target_tflite = {
     .passes = "fold moves requantise fuse dead",
     .foreign_passes = "fold moves requantise scales expand layout scale fuse quantise dead",
     .format = "tflite",
-    .unused = "device prefix layout weights test compiler opset external-data",
+    .unused = "device prefix layout weights test compiler opset external-data exact",
     .emit = emit,
 };

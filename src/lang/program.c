@@ -302,6 +302,11 @@ static lang_ref compare_identity(lang_program *p, lang_word w, lang_ref a, lang_
     if (a == b && !base_type_is_float((base_type)lang_at(p, a)->type)) {
         return lang_int(p, BASE_BOOL, w != LANG_LT);
     }
+    const base_type type = (base_type)lang_at(p, a)->type;
+    const bool is_unsigned = base_type_is_int(type) && !base_type_is_signed(type); /* of 64 bits no interval says it */
+    if (is_unsigned && ((w == LANG_LT && is_int_value(p, b, 0)) || (w == LANG_LE && is_int_value(p, a, 0)))) {
+        return lang_int(p, BASE_BOOL, w == LANG_LE);
+    }
     return 0;
 }
 

@@ -208,6 +208,8 @@ bool c_affine_range(c_unit *u, const lang_affine *a, int64_t *lo, int64_t *hi);
 c_value c_load(c_unit *u, base_type type, const char *pointer, const char *index);
 void c_store(c_unit *u, uint32_t tensor, const char *index, lang_ref body);
 void c_store_value(c_unit *u, base_type type, const char *pointer, const char *index, c_value v);
+/* Takes out of a unit's text the locals that nothing reads: what was to read them was found to hold without. */
+void c_drop_unread(c_unit *u, base_text *text);
 c_value c_local(c_unit *u, c_scope *s, const char *ctype,
                 const char *text);                         /* a const local of scope s, shared by text */
 const char *c_node_type(c_unit *u, lang_ref r, c_value v); /* the C type of a value of node r */

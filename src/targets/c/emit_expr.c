@@ -5,6 +5,7 @@
  * condition.
  */
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -125,6 +126,69 @@ c_value c_local(c_unit *u, c_scope *s, const char *ctype, const char *text) {
     c_line(s, "const %s %s = %s;", ctype, name, text);
     *BASE_PUSH(u->arena, &u->locals) = (c_shared){s, line, name};
     return (c_value){name, C_PRIMARY, false};
+}
+
+/* The number of a name that c_local gave and that begins at text; UINT32_MAX: none does. *end: behind the identifier, or at the
+ * next character. */
+static uint32_t local_number(const char *text, const char **end) {
+    const bool begins = isalpha((unsigned char)*text) || *text == '_';
+    size_t n = begins ? strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 1;
+    uint32_t number = 0;
+    *end = text + n;
+    for (size_t k = 1; k < n; k++) {
+        if (!isdigit((unsigned char)text[k]) || number > UINT32_MAX / 10 - 1) {
+            return UINT32_MAX;
+        }
+        number = number * 10 + (uint32_t)(text[k] - '0');
+    }
+    return *text == 'x' && n > 1 ? number : UINT32_MAX;
+}
+
+static void count_reads(const c_unit *u, const char *text, uint32_t *reads, uint32_t by) {
+    for (const char *end; *text != 0; text = end) {
+        const uint32_t k = local_number(text, &end);
+        if (k < u->names) {
+            reads[k] += by;
+        }
+        /* a number's suffix is no name */
+        end += isdigit((unsigned char)*text) ? strspn(end, "0123456789abcdefxABCDEFulULp.") : 0;
+    }
+}
+
+void c_drop_unread(c_unit *u, base_text *text) {
+    uint32_t *reads = BASE_NEWS(u->arena, uint32_t, u->names + 1u);
+    bool *dropped = BASE_NEWS(u->arena, bool, u->names + 1u), any = false;
+    const char *end;
+    if (u->locals.n == 0) {
+        return;
+    }
+    count_reads(u, text->at, reads, 1);
+    for (size_t k = u->locals.n; k-- > 0;) { /* what reads a local comes after it */
+        const c_shared *local = &u->locals.at[k];
+        const uint32_t number = local_number(local->name, &end);
+        if (reads[number] == 1) { /* where it is made */
+            dropped[number] = any = true;
+            count_reads(u, local->text, reads, UINT32_MAX);
+        }
+    }
+    if (!any) {
+        return;
+    }
+    base_text kept = {.arena = u->arena};
+    for (const char *line = text->at; *line != 0; line = end) {
+        const char *at = line + strspn(line, " "), *equals = strstr(at, " = ");
+        end = strchr(line, '\n') + 1;
+        while (equals != NULL && equals < end && equals > at && equals[-1] != ' ') {
+            equals--;
+        }
+        const char *behind;
+        const bool makes = equals != NULL && equals < end && strncmp(at, "const ", 6) == 0;
+        const uint32_t number = makes ? local_number(equals, &behind) : UINT32_MAX;
+        if (number >= u->names || !dropped[number]) {
+            base_putn(&kept, line, (size_t)(end - line));
+        }
+    }
+    *text = kept;
 }
 
 static bool is_trivial(const char *text) {

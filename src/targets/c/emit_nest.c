@@ -695,6 +695,7 @@ static void find_sharing(c_unit *u) {
 
 void c_unit_finish(c_unit *u, c_kernel_calls *calls) {
     base_text text = {.arena = u->arena};
+    c_drop_unread(u, &u->floor->text);
     find_sharing(u);
     base_put(&text, "static %s %c(", u->can_fail ? "uint32_t" : "void", C_NAME_MARK);
     for (size_t k = 0; k < u->arguments.n; k++) {

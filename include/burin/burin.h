@@ -142,9 +142,13 @@ typedef struct burin_load_options {
      * zeros in the first. Their types and shapes are the same. */
     const char *const *states;
     size_t state_count;
+    /* Inputs that are sequences or optional values and become constants: arrays of type "list" as burin_array_read gives them.
+     * Their bytes are borrowed for as long as the model is in use. */
+    const burin_contents *lists;
+    size_t list_count;
 } burin_load_options;
 #define BURIN_LOAD_OPTIONS_INIT                                                                                        \
-    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL, 0 }
+    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0 }
 /* options may be NULL: as burin_load. */
 BURIN_API burin_status burin_load_with(burin_context *context, const char *path, const burin_load_options *options,
                                        burin_model **model);

@@ -40,10 +40,10 @@ static formats_contents copy_array(burin_context *c, const burin_array *a) {
     return to;
 }
 
-static const formats_contents *copy_contents(burin_context *c, const burin_load_options *o) {
-    formats_contents *contents = BASE_NEWS(c->arena, formats_contents, o->content_count + 1);
-    for (size_t i = 0; i < o->content_count; i++) {
-        const burin_contents *given = &o->contents[i];
+static const formats_contents *copy_contents(burin_context *c, const burin_contents *from, size_t n) {
+    formats_contents *contents = BASE_NEWS(c->arena, formats_contents, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const burin_contents *given = &from[i];
         contents[i] = copy_array(c, &given->array);
         contents[i].name = given->name != NULL ? base_strdup(c->arena, given->name) : NULL;
     }
@@ -74,8 +74,10 @@ static formats_options resolve(burin_context *c, const burin_load_options *given
     }
     to.constants = constants;
     to.constant_count = o.constant_count;
-    to.contents = copy_contents(c, &o);
+    to.contents = copy_contents(c, o.contents, o.content_count);
     to.content_count = o.content_count;
+    to.lists = copy_contents(c, o.lists, o.list_count);
+    to.list_count = o.list_count;
     to.max_trips = o.max_trips;
     to.states = copy_texts(c, o.states, o.state_count);
     to.state_count = o.state_count;

@@ -333,15 +333,18 @@ static cli_list split_names(cli *c, const cli_list *given) {
     return names;
 }
 
-/* NAME=FILE, or FILE where the model has one input. */
-static int read_constant(cli *c, const char *text, burin_constant *out) {
+/* NAME=FILE, or FILE where the model has one input: into one of the two lists of o, which have room. */
+static int read_constant(cli *c, const char *text, burin_constant *constants, burin_contents *lists,
+                         burin_load_options *o) {
     const char *equals = strchr(text, '='), *path = equals != NULL ? equals + 1 : text;
     burin_array array = {0};
     burin_status status = burin_array_read(c->context, path, &array);
-    out->type = array.type;
-    out->data = array.data;
-    out->size = array.size;
-    out->name = equals != NULL ? cli_format(c, "%.*s", (int)((equals - text) & 0xffff), text) : NULL;
+    const char *name = equals != NULL ? cli_format(c, "%.*s", (int)((equals - text) & 0xffff), text) : NULL;
+    if (array.type != NULL && strcmp(array.type, "list") == 0) {
+        lists[o->list_count++] = (burin_contents){name, array};
+    } else {
+        constants[o->constant_count++] = (burin_constant){name, array.type, array.data, array.size};
+    }
     return cli_report(c, status);
 }
 
@@ -368,12 +371,13 @@ int cli_load_options(cli *c, burin_load_options *o) {
         }
     }
     burin_constant *constants = cli_alloc(c, a->constant.n + 1, sizeof *constants);
+    burin_contents *lists = cli_alloc(c, a->constant.n + 1, sizeof *lists);
     int status = 0;
     for (size_t i = 0; i < a->constant.n && status == 0; i++) {
-        status = read_constant(c, a->constant.at[i], &constants[i]);
+        status = read_constant(c, a->constant.at[i], constants, lists, o);
     }
     o->constants = constants;
-    o->constant_count = a->constant.n;
+    o->lists = lists;
     return status;
 }
 

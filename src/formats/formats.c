@@ -130,6 +130,11 @@ base_status formats_read(base_arena *arena, const char *file, base_bytes bytes, 
     if (!format) {
         return base_error(d, &place, "its content is of no format that is read (%s)", list_names(arena));
     }
+    if (options && options->list_count && !format->read_list) {
+        base_error(d, NULL, "constant: the file holds a sequence or an optional value, and inputs of %s are tensors",
+                   format->name);
+        return BASE_USAGE;
+    }
     base_status status = format->read(arena, file, bytes, options, out, d);
     if (status == BASE_OK && options && options->state_count) {
         status = formats_pair_states(arena, *out, options->states, options->state_count, d);

@@ -61,6 +61,9 @@ typedef struct formats_options {
     size_t output_count;
     const formats_constant *constants;
     size_t constant_count;
+    /* Inputs that are no tensors and become constants: by name, or NULL: the only input. */
+    const formats_contents *lists;
+    size_t list_count;
     /* Read for one run: extents that the file leaves open are its, and so is what follows from its inputs' contents where
      * the model's form depends on it. */
     const formats_contents *contents;

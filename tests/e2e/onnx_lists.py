@@ -140,3 +140,21 @@ for model in ("split.onnx", "split.ir"):
     for provider in ("reference", "host"):
         assert run(model, "five.npy", provider=provider)["output_1.pb"] == listed(floats(1, 2), floats(3, 4), floats(5)), (model, provider)
 assert run("split.onnx", "five.npy", more=("--outputs", "n"), form="raw") == {"output_0.bin": struct.pack("<5f", -1, -2, -3, -4, -5)}
+
+# ---- as constants ----
+at = [onnx.node("SequenceAt", ["s", "at"], ["y"]), onnx.node("Add", ["y", "x"], ["z"])]
+file("of_two.onnx", onnx.model(onnx.graph(at, [stated("s", SEQUENCE), onnx.value("x", "f32", [2]), onnx.value("at", "i64", [])],
+                                          [onnx.value("z", "f32")])))
+file("pairs.pb", listed(floats(1, 2), floats(3, 4)))
+for provider in ("reference", "host"):
+    got = run("of_two.onnx", "x.npy", "at.npy", form="raw", provider=provider, more=("--constant", "s=pairs.pb"))
+    assert got == {"output_0.bin": struct.pack("<2f", 13, 24)}, got
+burin("compile", "of_two.onnx", "-o", "of_two", "--constant", "s=pairs.pb")
+assert "#define of_two_INPUT_COUNT 2\n" in pathlib.Path("of_two/of_two.h").read_text()
+file("only.onnx", onnx.model(onnx.graph([onnx.node("SequenceLength", ["s"], ["n"])], [stated("s", SEQUENCE)], [onnx.value("n", "i64")])))
+assert run("only.onnx", form="raw", more=("--constant", "seq.pb")) == {"output_0.bin": struct.pack("<q", 3)}
+refused("compile", "of_two.onnx", "-o", "no", "--constant", "pairs.pb", status=2, says="the model has 3 inputs; say which by NAME=")
+refused("compile", "of_two.onnx", "-o", "no", "--constant", "x=pairs.pb", status=2, says='and input "x" is none')
+refused("compile", "of_two.onnx", "-o", "no", "--constant", "s=pairs.pb", "--constant", "s=pairs.pb", status=2, says='input "s" is given twice')
+burin("compile", "only.onnx", "-o", "only.ir", "--constant", "seq.pb")
+refused("compile", "only.ir", "-o", "no", "--constant", "x=seq.pb", status=2, says="inputs of ir are tensors")

@@ -103,18 +103,57 @@ static onnx_stated stated_at(onnx_reader *r, const wire_path *place, const wire_
     return onnx_read_stated(r, place, wire_pb_message(&r->pb, place, f));
 }
 
+static bool is_list(const onnx_stated *s) {
+    return s->form && *s->form != 'T';
+}
+
+/* Contents that are to make an input constant, and are for none, or one of several; taken: of each, how many inputs. */
+static void check_constant_lists(onnx_reader *r, const size_t *taken, size_t inputs) {
+    for (size_t i = 0; i < r->options.list_count && !r->usage; i++) {
+        const char *name = r->options.lists[i].name;
+        const char *shown = name ? base_printable(r->arena, name, strlen(name), 60) : "";
+        size_t first = 0;
+        while (name && strcmp(r->options.lists[first].name ? r->options.lists[first].name : "", name) != 0) {
+            first++;
+        }
+        r->usage = r->pb.failed = true;
+        if (!name && inputs != 1) {
+            base_error(r->d, NULL, "constant: the model has %zu inputs; say which by NAME=", inputs);
+        } else if (taken[i] == 0) {
+            base_error(r->d, NULL, "constant: the file holds a sequence or an optional value, and %s%s%s is none",
+                       name ? "input \"" : "the model's input", shown, name ? "\"" : "");
+        } else if (name && first != i) {
+            base_error(r->d, NULL, "constant: input \"%s\" is given twice", shown);
+        } else {
+            r->usage = r->pb.failed = false;
+        }
+    }
+}
+
 /* Where one is no tensor, the model says which tensors each has. */
 static void list_inputs(onnx_reader *r, const wire_path *path, const parts *p, const onnx_scope *scope) {
+    size_t *taken = BASE_NEWS(r->arena, size_t, r->options.list_count + 1), inputs = 0;
     bool lists = false;
     for (size_t i = 0; i < p->inputs.n && !wire_pb_failed(&r->pb); i++) {
         const wire_path place = {.outer = path, .name = "input", .index = (int64_t)i};
         const onnx_stated s = stated_at(r, &place, &p->inputs.at[i]);
         if (!wire_pb_failed(&r->pb) && !base_map_get(scope->names, s.name, strlen(s.name))) {
-            lists = lists || (s.form && *s.form != 'T');
-            *BASE_PUSH(r->arena, &r->m->takes) = (ir_listed){s.name, "T"};
+            inputs++;
+            const formats_contents *constant = is_list(&s) ? onnx_constant_list(r, s.name) : NULL;
+            for (size_t k = 0; k < r->options.list_count && constant; k++) {
+                const char *name = r->options.lists[k].name;
+                taken[k] += !name || strcmp(name, s.name) == 0;
+            }
+            if (!constant) {
+                lists = lists || is_list(&s);
+                *BASE_PUSH(r->arena, &r->m->takes) = (ir_listed){s.name, "T"};
+            }
         }
     }
     r->m->takes.n = lists ? r->m->takes.n : 0;
+    if (!wire_pb_failed(&r->pb)) {
+        check_constant_lists(r, taken, inputs);
+    }
 }
 
 /* An input that has an initializer is a constant: old models list their weights so. */
@@ -131,10 +170,15 @@ static void read_inputs(onnx_reader *r, const wire_path *path, const parts *p, o
         wire_path place = {.outer = path, .name = "input", .index = (int64_t)i};
         const char *dims[IR_MAX_RANK] = {NULL};
         ir_tensor t;
-        const onnx_stated s = r->m->takes.n ? stated_at(r, &place, &p->inputs.at[i]) : (onnx_stated){.form = "T"};
-        if (s.form && *s.form != 'T' && !wire_pb_failed(&r->pb)) {
+        const bool may_be_list = r->m->takes.n || r->options.list_count;
+        const onnx_stated s = may_be_list ? stated_at(r, &place, &p->inputs.at[i]) : (onnx_stated){.form = "T"};
+        if (is_list(&s) && !wire_pb_failed(&r->pb)) {
             place.note = s.name;
             place.quoted = true;
+            if (onnx_constant_list(r, s.name)) {
+                onnx_constant_input(r, &place, p->inputs.at[i].at, scope, &s);
+                continue;
+            }
             onnx_list_input(r, &place, p->inputs.at[i].at, scope, &s, at++);
             const ir_graph *g = onnx_graph_of(r, scope);
             if (g->inputs.n) {

@@ -128,7 +128,8 @@ static bool is_list(const formats_contents *c) {
     return c->type && strcmp(c->type, "list") == 0;
 }
 
-/* The value of contents c, whose form is to be `form`; tensors become inputs of the graph. false: a fault. */
+/* The value of contents c, whose form is to be `form`; tensors become inputs of the graph, or, where actual is NULL,
+ * constants. false: a fault. */
 static bool make_input(onnx_reader *r, const wire_path *place, uint64_t byte, onnx_scope *scope, const onnx_stated *s,
                        const char *form, const char *name, const formats_contents *c, base_text *actual,
                        onnx_value *out) {
@@ -143,8 +144,13 @@ static bool make_input(onnx_reader *r, const wire_path *place, uint64_t byte, on
         ir_graph *g = onnx_graph_of(r, scope);
         const uint32_t index = ir_tensor_add(r->m, g, name, type, &c->shape);
         g->tensors.at[index].source = index;
-        *BASE_PUSH(r->arena, &g->inputs) = index;
         *out = (onnx_value){.tensor = index};
+        if (!actual) {
+            const void *data = formats_contents_data(r->arena, &g->tensors.at[index], c);
+            g->tensors.at[index].data = data ? data : ""; /* of no elements */
+            return true;
+        }
+        *BASE_PUSH(r->arena, &g->inputs) = index;
         base_puts(actual, "T");
         return true;
     }
@@ -158,16 +164,38 @@ static bool make_input(onnx_reader *r, const wire_path *place, uint64_t byte, on
         return false;
     }
     onnx_value *values = BASE_NEWS(r->arena, onnx_value, n + 1);
-    base_puts(actual, sequence ? "(" : "[");
+    if (actual) {
+        base_puts(actual, sequence ? "(" : "[");
+    }
     for (size_t i = 0; i < n; i++) {
         const char *part = sequence ? base_printf(r->arena, "%s[%zu]", name, i) : name;
         if (!make_input(r, place, byte, scope, s, form + 1, part, &parts[i], actual, &values[i])) {
             return false;
         }
     }
-    base_puts(actual, sequence ? ")" : "]");
+    if (actual) {
+        base_puts(actual, sequence ? ")" : "]");
+    }
     *out = (onnx_value){.kind = sequence ? ONNX_A_SEQUENCE : ONNX_AN_OPTIONAL, .tensor = IR_NONE, .n = n, .at = values};
     return true;
+}
+
+const formats_contents *onnx_constant_list(const onnx_reader *r, const char *name) {
+    for (size_t i = 0; i < r->options.list_count; i++) {
+        const char *given = r->options.lists[i].name;
+        if (!given || strcmp(given, name) == 0) {
+            return &r->options.lists[i];
+        }
+    }
+    return NULL;
+}
+
+void onnx_constant_input(onnx_reader *r, const wire_path *place, uint64_t byte, onnx_scope *scope,
+                         const onnx_stated *s) {
+    onnx_value value = {.tensor = IR_NONE};
+    if (make_input(r, place, byte, scope, s, s->form, s->name, onnx_constant_list(r, s->name), NULL, &value)) {
+        (void)onnx_define(r, scope, s->name, value);
+    }
 }
 
 void onnx_list_input(onnx_reader *r, const wire_path *place, uint64_t byte, onnx_scope *scope, const onnx_stated *s,
@@ -179,7 +207,7 @@ void onnx_list_input(onnx_reader *r, const wire_path *place, uint64_t byte, onnx
         formats_note(r->notes, place, byte,
                      c ? "a constant beside a sequence or optional value as input"
                        : "a sequence or optional value as input, for no run that says how many tensors it has,",
-                     "run the model: burin run MODEL --input FILE.pb, or make it of tensors");
+                     "give its contents: --constant NAME=FILE.pb; or run the model: burin run MODEL --input FILE.pb");
         value.tensor = onnx_new_tensor(r, scope, s->name);
     } else if (!make_input(r, place, byte, scope, s, s->form, s->name, c, &actual, &value)) {
         return;

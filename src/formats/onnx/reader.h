@@ -176,6 +176,11 @@ typedef struct onnx_stated {
 } onnx_stated;
 /* A ValueInfoProto, whatever its type. */
 onnx_stated onnx_read_stated(onnx_reader *r, const wire_path *path, wire_message m);
+/* What the caller makes of an input that is no tensor, a constant: NULL: nothing. */
+const formats_contents *onnx_constant_list(const onnx_reader *r, const char *name);
+/* Such an input, with what onnx_constant_list gives for it. */
+void onnx_constant_input(onnx_reader *r, const wire_path *place, uint64_t byte, onnx_scope *scope,
+                         const onnx_stated *s);
 /* Input number `at` of the model's graph, no tensor: its tensors, as many as its contents have, become inputs. */
 void onnx_list_input(onnx_reader *r, const wire_path *place, uint64_t byte, onnx_scope *scope, const onnx_stated *s,
                      size_t at);

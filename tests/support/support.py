@@ -48,3 +48,8 @@ def burin(*arguments, status=0, **options):
     if done.returncode != status:
         sys.exit(f"burin {' '.join(map(str, arguments))}: exit {done.returncode}, not {status}\n{done.stdout}{done.stderr}")
     return done
+
+
+def first_error(said):
+    """The first line of what a command said that is no warning."""
+    return next((line for line in said.splitlines() if line and ": warning: " not in line), said[:200])

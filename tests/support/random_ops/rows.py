@@ -111,3 +111,32 @@ class Draw(random.Random):
             s = [1 if self.random() < 0.25 else n for n in full]
             return s[self.randint(0, len(s)):] if self.random() < 0.3 else s
         return (full, side()) if self.flag() else (side(), full)
+
+
+BASE = {'i8': 100, 'u8': 100, 'i4': 8}  # of sums of near_ties
+LARGEST = {'i8': 1, 'u8': 1, 'i16': 2}  # the highest power, of base 100; of base 8 twice as high
+
+
+def near_ties(r, kind, of, channels, many, bias, repeats):
+    """(input elements, weights [channels, K], bias values, scales of input, weights, output): sums that, with bias, are next to ties. A bias
+    is most of its sum, for only in large ones does it show how the scales were multiplied."""
+    base, powers = BASE[of], LARGEST[kind] * (2 if of == 'i4' else 1)
+    most = base - 1
+    levels = [base**powers] * repeats + [base**p for p in range(powers - 1, -1, -1)]
+    small = int(base**powers * repeats * most * 0.9)
+    reach = r.randint(10, 2000) * 1000000 if bias else small
+    steps = 100 if kind != 'i16' else 25000
+    sx, sws = np.float32(r.uniform(0.001, 0.01)), [np.float32(r.uniform(0.001, 0.01)) for _ in range(channels if many else 1)]
+    sy = np.float32(float(sx) * float(max(sws)) * reach / steps)
+    w, b = np.zeros((channels, len(levels)), np.int64), np.zeros(channels, np.int64)
+    for c in range(channels):
+        real = float(sx) * float(sws[c % len(sws)]) / float(sy)
+        most_steps = int(reach * real) - 1
+        total = round((r.randint(-most_steps, most_steps) + 0.5) / real) + r.choice([-1, 0, 0, 0, 1])
+        b[c] = total - r.randint(-small, small) if bias else 0
+        sign, rest = (1, total - int(b[c])) if total >= b[c] else (-1, int(b[c]) - total)
+        for k, level in enumerate(levels):
+            digit = min(rest // level, most)
+            w[c, k], rest = sign * digit, rest - digit * level
+        assert rest == 0
+    return np.array(levels), w, b, float(sx), [float(s) for s in sws], float(sy)

@@ -65,6 +65,18 @@ base_place ops_place(base_arena *arena, const ir_model *m, const ir_graph *g, co
  * false: it does, or the operator has no definition that fits. */
 bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,
                   const ops_goal *goal);
+/* What is known of an element of a small integer tensor in a model of which a run decides extents: its value, which is the same
+ * in every run; or the extent that it is, which is symbol - 1 of the model; or (known false, symbol 0) nothing. */
+typedef struct ops_element {
+    bool known;
+    int64_t value;
+    uint32_t symbol;
+} ops_element;
+#define OPS_MOST_ELEMENTS 64u
+/* What follows for the node's outputs from what is known of its inputs: an array for each, or NULL. What is none of
+ * those (a type, too many elements, a shape that is open) stays NULL. The arrays are in arena. false: nothing follows. */
+bool ops_elements(base_arena *arena, ops_registry *r, const ir_model *m, const ir_graph *g, const ir_node *n,
+                  const ops_element *const *inputs, ops_element **outputs);
 /* For a node's program as ops_instantiate gave it: an extent that data decides, and that the graph fixes all the same, is an
  * error, since a run would have one number here and another there. */
 base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_node *n, const lang_program *p,

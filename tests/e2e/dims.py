@@ -139,3 +139,66 @@ for rows in (1, 3, 5):
         assert shape == (rows, 3) and abs(sum(struct.unpack(f"<{3 * rows}f", raw)) - 4 * rows) < 1e-4, (rows, provider, shape)
         assert struct.unpack("<2i", made.read_npy(next(pathlib.Path("o").glob("output_1*")).read_bytes())[2]) == (rows, 3)
 assert "..8" in burin("run", "net.tflite", "--dim", "x.0=..", status=2).stderr
+
+# Flatten and Reshape as Keras has them: their lists are computed from the shape, of which each run says one extent
+
+
+def keras(last, packed=True):
+    """x[n,2,3] -> CONCATENATION with itself -> Flatten: PACK(n, -1) -> FULLY_CONNECTED -> Reshape: PACK(n, ...) or CONCATENATION -> y"""
+    tensors = [("x", "f32", [1, 2, 3], {"signature": [-1, 2, 3]}), ("xx", "f32", [1, 2, 6], {"signature": [-1, 2, 6]}), ("shape", "i32", [3], {}),
+               ("from", "i32", [1], {"data": [0]}), ("to", "i32", [1], {"data": [1]}), ("by", "i32", [1], {"data": [1]}), ("n", "i32", [], {}),
+               ("rest", "i32", [], {"data": [-1]}), ("flat_shape", "i32", [2], {}), ("flat", "f32", [1, 12], {"signature": [-1, 12]}),
+               ("w", "f32", [4, 12], {"data": [((k * 5) % 9 - 4) / 8 for k in range(48)]}), ("h", "f32", [1, 4], {"signature": [-1, 4]}),
+               ("shape2", "i32", [2], {}), ("n2", "i32", [] if packed else [1], {}), ("two", "i32", [] if packed else [1], {"data": [2]}),
+               ("last", "i32", [] if packed else [1], {"data": [last]}), ("y_shape", "i32", [3], {}),
+               ("y", "f32", [1, 2, 2], {"signature": [-1, 2, 2]})]
+    slice_n = Table(_0=("i", 0), _1=("i", 0), _4=("i", 1 if packed else 0))
+    join = ("PACK", [13, 14, 15], [16], Table(_0=("i", 3))) if packed else ("CONCATENATION", [13, 14, 15], [16], Table(_0=("i", 0)))
+    return made.tflite(tensors, [(*op, None, None)[:5] for op in [
+        ("CONCATENATION", [0, 0], [1], Table(_0=("i", 2))), ("SHAPE", [1], [2], Table(_0=("b", 2))),
+        ("STRIDED_SLICE", [2, 3, 4, 5], [6], Table(_0=("i", 0), _1=("i", 0), _4=("i", 1))), ("PACK", [6, 7], [8], Table(_0=("i", 2))), ("RESHAPE", [1, 8], [9], None),
+        ("FULLY_CONNECTED", [9, 10, -1], [11], Table(_0=("b", 0))), ("SHAPE", [11], [12], Table(_0=("b", 2))),
+        ("STRIDED_SLICE", [12, 3, 4, 5], [13], slice_n), join, ("RESHAPE", [11, 16], [17], None)]], [0], [17])
+
+
+def doubled(rows):
+    x = [[(k * 7 + r * 5) % 11 / 4 - 1 for k in range(6)] for r in range(rows)]
+    flat = [row[:3] * 2 + row[3:] * 2 for row in x]
+    return [v for row in x for v in row], [sum(a * ((k + 12 * o) * 5 % 9 - 4) / 8 for k, a in enumerate(row)) for row in flat for o in range(4)]
+
+
+for name, data in (("fixed", keras(2)), ("minus", keras(-1)), ("joined", keras(-1, False))):
+    pathlib.Path(f"{name}.tflite").write_bytes(data)
+    open_x = ["--dim", "x.0=..6"]
+    lines = burin("inspect", f"{name}.tflite", *open_x).stdout.splitlines()
+    assert [line.split()[3] for line in lines if line.startswith("output ")] == ["<=6x2x2"], lines
+    assert "checked: 4 inputs" in burin("compile", f"{name}.tflite", *open_x, "-o", f"{name}_c", "--test", "4", "--layout", "single").stdout
+    source = pathlib.Path(f"{name}_c/{name}.c").read_text()
+    assert "strided_slice" not in source and "pack" not in source  # nothing is left of the lists
+    subprocess.run(["cc", "-std=c99", *SANITISE, f"{name}_c/{name}.c", f"{name}_c/{name}_test.c", "-o", f"{name}_c/test", "-lm"], check=True)
+    assert subprocess.run([f"{name}_c/test"], check=True, capture_output=True, text=True).stdout == f"{name}: 4 passed, 0 failed\n"
+    for rows in (1, 4, 6):
+        x, want = doubled(rows)
+        pathlib.Path("x.bin").write_bytes(struct.pack(f"<{6 * rows}f", *x))
+        for provider in ("reference", "host"):
+            burin("run", f"{name}.tflite", *open_x, "--input", "x.bin", "--provider", provider, "--output-dir", "o", "--force")
+            kind, shape, raw = made.read_npy(next(pathlib.Path("o").glob("output_0*")).read_bytes())
+            assert shape == (rows, 2, 2) and max(abs(a - b) for a, b in zip(struct.unpack(f"<{4 * rows}f", raw), want)) < 1e-5, (name, rows, shape)
+# 4 elements a row are no threes, whatever n is
+pathlib.Path("threes.tflite").write_bytes(keras(3))
+message = burin("compile", "threes.tflite", "--dim", "x.0=..6", "-o", "threes", status=1).stderr
+assert "RESHAPE: its list is of 6 elements for each of the 4 that its input has" in message, message
+# twice the extent, by another road: nothing is known of it, but it is the only one that is not
+pathlib.Path("twice.tflite").write_bytes(made.tflite(
+    [("x", "f32", [1, 4], {"signature": [-1, 4]}), ("shape", "i32", [2], {}), ("0", "i32", [1], {"data": [0]}), ("n", "i32", [1], {}),
+     ("wide", "i64", [1], {}), ("again", "i32", [1], {}), ("2", "i32", [1], {"data": [2]}), ("2n", "i32", [1], {}), ("list", "i32", [2], {}),
+     ("flat", "f32", [2, 2], {"signature": [-1, 2]}), ("y", "f32", [2, 2], {"signature": [-1, 2]})],
+    [(*op, None, None)[:5] for op in [("SHAPE", [0], [1], Table(_0=("b", 2))), ("GATHER", [1, 2], [3], Table(_0=("i", 0))), ("CAST", [3], [4], None),
+                                      ("CAST", [4], [5], None), ("MUL", [5, 6], [7], Table(_0=("b", 0))),
+                                      ("CONCATENATION", [7, 6], [8], Table(_0=("i", 0))), ("RESHAPE", [0, 8], [9], None),
+                                      ("ADD", [9, 9], [10], Table(_0=("b", 0)))]], [0], [10]))
+assert "checked: 4 inputs" in burin("compile", "twice.tflite", "--dim", "x.0=..5", "-o", "twice").stdout
+pathlib.Path("x.bin").write_bytes(struct.pack("<12f", *range(12)))
+for provider in ("reference", "host"):
+    burin("run", "twice.tflite", "--dim", "x.0=..5", "--input", "x.bin", "--provider", provider, "--output-dir", "o", "--force")
+    assert made.read_npy(next(pathlib.Path("o").glob("output_0*")).read_bytes()) == ("<f4", (6, 2), struct.pack("<12f", *range(0, 24, 2)))

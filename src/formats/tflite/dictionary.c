@@ -36,6 +36,7 @@
 #define WIDE_LIST_IN(name, input) STEP(list_in, name, input, 1)
 #define PAIRS_IN(name, input) STEP(pairs_in, name, input, 0)
 #define SAID_IN(name, input) STEP(said_in, name, input, 0)
+#define REST_IN(name, input) STEP(said_in, name, input, 1)
 #define SAID(name, field) STEP(said, name, TFLITE_##field, 0)
 #define OUT_SHAPE(name) STEP(out_shape, name, 0, 0)
 #define OUT_EXTENTS(name) STEP(out_extents, name, 0, 0)

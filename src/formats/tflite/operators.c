@@ -263,8 +263,12 @@ static void make_node(tflite_op *op, uint32_t id) {
     if (op->infers) {
         tflite_infer(op);
     }
+    const size_t nodes = r->g->nodes.n;
     if (!wire_fb_failed(&r->fb)) {
         tflite_fold(r);
+    }
+    if (!wire_fb_failed(&r->fb) && r->g->nodes.n == nodes && r->m->symbols.n) {
+        tflite_follow_elements(r);
     }
 }
 

@@ -88,14 +88,15 @@ typedef struct tflite_reader {
     bool *unsettled; /* what the file records may be a placeholder */
     bool *changed;   /* its shape is not the recorded one */
     tflite_blocks *blocks;
-    uint64_t filled;      /* bytes of first contents that stand in no buffer */
-    ir_quant *real_quant; /* of each f32 tensor for which the file has a scale */
-    bool *derived;        /* its contents were computed here, from shapes */
-    bool *is_variable;    /* the file says that it keeps its contents */
-    bool *is_complex;     /* its type is COMPLEX64: pairs of floats in a last extent that the file does not state */
-    uint64_t dense;       /* bytes of sparse tensors that were made dense */
-    bool *is_resource;    /* its type is RESOURCE */
-    uint32_t *handle;     /* the variable that it is the handle of; IR_NONE: none */
+    uint64_t filled;        /* bytes of first contents that stand in no buffer */
+    ir_quant *real_quant;   /* of each f32 tensor for which the file has a scale */
+    bool *derived;          /* its contents were computed here, from shapes */
+    ops_element **elements; /* what is known of its elements where extents are open, all of it; NULL: nothing */
+    bool *is_variable;      /* the file says that it keeps its contents */
+    bool *is_complex;       /* its type is COMPLEX64: pairs of floats in a last extent that the file does not state */
+    uint64_t dense;         /* bytes of sparse tensors that were made dense */
+    bool *is_resource;      /* its type is RESOURCE */
+    uint32_t *handle;       /* the variable that it is the handle of; IR_NONE: none */
 } tflite_reader;
 
 #define TFLITE_REMEDY_OPERATOR "burin operators lists those that are"
@@ -142,6 +143,9 @@ bool tflite_is_open(const tflite_reader *r, const uint32_t *inputs, size_t input
                     size_t output_count);
 /* An operator's outputs become constants, and its node vanishes, where they are integers that follow from shapes. */
 void tflite_fold(tflite_reader *r);
+/* What is known of the last node's outputs, small integers, where a part of them are extents that each run says. What is
+ * the same in every run becomes a constant, and the node vanishes. */
+void tflite_follow_elements(tflite_reader *r);
 /* The operators' definitions: the caller's, or Burin's. */
 ops_registry *tflite_definitions(tflite_reader *r);
 /* Sets the shape of a tensor that an operator gives. */

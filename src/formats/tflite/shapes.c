@@ -189,3 +189,52 @@ void tflite_fold(tflite_reader *r) {
         r->g->nodes.at[--r->g->nodes.n] = (ir_node){0}; /* what grows there again must be as new */
     }
 }
+
+/* ---- integers of which extents are a part that each run says ---- */
+
+void tflite_follow_elements(tflite_reader *r) {
+    const ir_node *n = &r->g->nodes.at[r->g->nodes.n - 1];
+    const ops_element **inputs = BASE_NEWS(r->arena, const ops_element *, n->input_count + 1);
+    ops_element **outputs = BASE_NEWS(r->arena, ops_element *, n->output_count + 1);
+    bool follows = false, all = true;
+    for (size_t i = 0; i < n->input_count; i++) {
+        const uint32_t t = n->inputs[i];
+        if (t != IR_NONE) {
+            inputs[i] = t < r->tensor_count ? r->elements[t] : NULL;
+            follows = follows || inputs[i] || ir_shape_open(&r->g->tensors.at[t].shape);
+        }
+    }
+    for (size_t i = 0; i < n->output_count; i++) {
+        const ir_tensor *t = &r->g->tensors.at[n->outputs[i]];
+        uint64_t elements;
+        follows = follows && (t->type == BASE_I32 || t->type == BASE_I64) && !ir_shape_open(&t->shape) &&
+                  ir_shape_elements(&t->shape, &elements) && elements <= MOST_EXTENTS && !t->data && !t->quant.n &&
+                  t->state == IR_NONE && n->outputs[i] < r->tensor_count && !r->bad_shape[n->outputs[i]];
+    }
+    if (!follows || !ops_elements(r->arena, tflite_definitions(r), r->m, r->g, n, inputs, outputs)) {
+        return;
+    }
+    for (size_t i = 0; i < n->output_count; i++) {
+        uint64_t elements = 0;
+        (void)ir_shape_elements(&r->g->tensors.at[n->outputs[i]].shape, &elements);
+        r->elements[n->outputs[i]] = outputs[i];
+        r->changed[n->outputs[i]] = true; /* contents, which may say extents */
+        for (uint64_t k = 0; k < elements; k++) {
+            all = all && outputs[i] && outputs[i][k].known;
+        }
+    }
+    for (size_t i = 0; i < n->output_count && all; i++) { /* the same in every run: a constant */
+        ir_tensor *t = &r->g->tensors.at[n->outputs[i]];
+        uint64_t elements = 0, bytes = 0;
+        (void)(ir_shape_elements(&t->shape, &elements) && ir_tensor_bytes(t, &bytes));
+        void *data = base_alloc(r->arena, (size_t)bytes + 1, 1);
+        for (uint64_t k = 0; k < elements; k++) {
+            base_store(t->type, data, k, (base_value){.i = outputs[i][k].value});
+        }
+        t->data = data;
+        r->derived[n->outputs[i]] = true;
+    }
+    if (all) {
+        r->g->nodes.at[--r->g->nodes.n] = (ir_node){0};
+    }
+}

@@ -224,10 +224,56 @@ const tflite_step_kind tflite_step_pairs_in = {"PAIRS_IN", make_list_in, put_pad
 
 /* ---- SAID_IN ---- */
 
+/* Of a list of which each run says a part: the one extent that it says, which is what is left of the whole, as -1. A -1 of
+ * the file's own is then what input 0 has besides that extent. NULL: it is no such list. */
+static int64_t *partly_known(tflite_op *op, int input, size_t *n) {
+    const uint32_t t = op->inputs[input];
+    const ops_element *elements = t < op->r->tensor_count ? op->r->elements[t] : NULL;
+    const ir_tensor *list = tflite_op_input(op, (size_t)input);
+    const ir_shape *x = &tflite_op_input(op, 0)->shape;
+    int64_t *out = BASE_NEWS(op->r->arena, int64_t, OPS_MOST_ELEMENTS + 1), known = 1, whole = 1;
+    uint64_t count = 0;
+    size_t said = OPS_MOST_ELEMENTS, rest = OPS_MOST_ELEMENTS, open = 0;
+    bool fits = elements && !list->data && list->shape.rank == 1 && ir_shape_elements(&list->shape, &count),
+         same = true;
+    for (size_t i = 0; fits && i < count; i++) {
+        fits = elements[i].known ? elements[i].value >= -1 && (elements[i].value >= 0 || rest == OPS_MOST_ELEMENTS)
+                                 : said == OPS_MOST_ELEMENTS;
+        out[i] = elements[i].known ? elements[i].value : -1;
+        said = elements[i].known ? said : i;
+        rest = elements[i].known && out[i] < 0 ? i : rest;
+        fits = fits && (out[i] < 0 || !__builtin_mul_overflow(known, out[i], &known));
+    }
+    if (!fits || said == OPS_MOST_ELEMENTS) {
+        return NULL;
+    }
+    for (uint32_t k = 0; k < x->rank; k++) {
+        open += x->symbol[k] != 0;
+        same = same && (x->symbol[k] == 0 || x->symbol[k] == elements[said].symbol);
+        fits = fits && (x->symbol[k] != 0 || !__builtin_mul_overflow(whole, x->dim[k], &whole));
+    }
+    same = same && fits && open == 1;
+    if (same && (rest < OPS_MOST_ELEMENTS ? known == 0 || whole % known != 0 : known != whole)) {
+        tflite_op_error(op, "its list is of %lld elements for each of the %lld that its input has", (long long)known,
+                        (long long)whole);
+        return NULL;
+    }
+    if (!fits || (rest < OPS_MOST_ELEMENTS && !same)) {
+        return NULL;
+    }
+    if (rest < OPS_MOST_ELEMENTS) {
+        out[rest] = whole / known;
+    }
+    *n = (size_t)count;
+    op->dropped |= (uint32_t)1 << input;
+    return out;
+}
+
 static void make_said_in(tflite_op *op, const tflite_step *step) {
     size_t n;
     if (op->infers && (size_t)step->a < op->input_count && op->inputs[step->a] != IR_NONE) {
-        int64_t *list = tflite_op_constant(op, step->a, &n);
+        int64_t *list = step->b ? partly_known(op, step->a, &n) : NULL;
+        list = list || wire_fb_failed(&op->r->fb) ? list : tflite_op_constant(op, step->a, &n);
         if (list && tflite_op_solve(op, list, n)) {
             ir_attr_ints(op->r->m, op->node, step->name, list, n);
         }

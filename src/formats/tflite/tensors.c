@@ -296,6 +296,7 @@ void tflite_read_tensors(tflite_reader *r, const wire_path *outer, const wire_ta
     r->blocks = BASE_NEWS(r->arena, tflite_blocks, tensors.n + 1);
     r->real_quant = BASE_NEWS(r->arena, ir_quant, tensors.n + 1);
     r->derived = BASE_NEWS(r->arena, bool, tensors.n + 1);
+    r->elements = BASE_NEWS(r->arena, ops_element *, tensors.n + 1);
     for (uint64_t i = 0; i < tensors.n && !wire_fb_failed(&r->fb); i++) {
         wire_path path = {.outer = outer, .name = "tensor", .index = (int64_t)i};
         wire_table table = wire_fb_table_at(&r->fb, &path, &tensors, i);

@@ -300,6 +300,7 @@ void tflite_read_subgraph(tflite_reader *r, tflite_call *call) {
         r->unsettled = at.unsettled;
         r->changed = at.changed;
         r->derived = at.derived;
+        r->elements = at.elements;
         r->blocks = at.blocks;
         r->real_quant = at.real_quant;
         r->is_variable = at.is_variable;

@@ -204,7 +204,7 @@ typedef struct burin_compile_options {
     const char *compiler;   /* the host's C compiler for checks and the host provider; NULL: $CC, cc, gcc or clang */
     const char *dump_after; /* a pass after which the graph is kept as text (burin_dump_text); NULL: none; "all" */
     unsigned max_trips;     /* rounds of one loop, after which a run ends with an error; 0: no bound */
-    unsigned opset;         /* of an ONNX model: its operator set, 13 to 28; 0: the lowest from 22 on that has every operator */
+    unsigned opset; /* of an ONNX model: its operator set, 13 to 28; 0: the lowest from 22 on that has every operator */
     /* constants of 1 KiB and more of an ONNX model go to a file of their own beside it; so they do in any case where one file
      * could not hold them */
     bool external_data;
@@ -213,8 +213,10 @@ typedef struct burin_compile_options {
     bool exact;
 } burin_compile_options;
 #define BURIN_COMPILE_OPTIONS_INIT                                                                                     \
-    { sizeof(burin_compile_options), NULL, "generic", NULL, 1, "tflm", "folder", "inline", 0, true, 4, NULL, NULL, 0,     \
-      0, false, NULL, false }
+    {                                                                                                                  \
+        sizeof(burin_compile_options), NULL, "generic", NULL, 1, "tflm", "folder", "inline", 0, true, 4, NULL, NULL,   \
+            0, 0, false, NULL, false                                                                                   \
+    }
 /* Copies texts into the context. Equal means every field. Print: one "name: value" a line, in the order above. */
 BURIN_API burin_status burin_compile_options_copy(burin_context *context, const burin_compile_options *from,
                                                   burin_compile_options *to);
@@ -235,7 +237,8 @@ typedef struct burin_file {
 typedef struct burin_output {
     const burin_file *files;
     size_t file_count;
-    bool single;       /* the target writes one file: the output's path is the file itself; files behind it stand in its folder */
+    bool
+        single; /* the target writes one file: the output's path is the file itself; files behind it stand in its folder */
     bool checked;      /* what is here was built, run and compared */
     const char *check; /* what the check did, one line; "not checked: no C compiler was found" ... */
     const char *plan;  /* the plan's table for people; NULL if the target has none */

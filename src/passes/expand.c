@@ -119,10 +119,16 @@ static bool speaks_as(speaker *s, const ir_node *n, lang_program *p) {
 
 /* ---- one operator for another ---- */
 
-static const char *const words[] = {
-#define REPHRASED(word) word,
+typedef struct other_word {
+    const char *word;
+    bool by_axis;
+} other_word;
+static const other_word words[] = {
+#define REPHRASED(word) {word, false},
+#define REPHRASED_AXIS(word) {word, true},
 #include "passes/rephrased.def"
 #undef REPHRASED
+#undef REPHRASED_AXIS
 };
 
 /* What both words know as an attribute of theirs; the rest is as the other word's definition has it. */
@@ -140,7 +146,7 @@ static void copy_attributes(speaker *s, const ir_node *n, ir_node *to) {
 }
 
 /* Is the word, of the input with extent `last` put last (IR_NONE: as it is), the same as program p? Then that is said. */
-static uint32_t rephrase(speaker *s, const ir_node *n, const lang_program *p, const char *word, uint32_t last) {
+static uint32_t rephrase(speaker *s, const ir_node *n, const lang_program *p, const other_word *word, uint32_t last) {
     const uint32_t rank = speak_shape(s, n->inputs[0])->rank;
     int64_t perm[IR_MAX_RANK], back[IR_MAX_RANK];
     uint32_t order[LANG_MAX_RANK], found[1][LANG_MAX_RANK], at = 0;
@@ -165,8 +171,12 @@ static uint32_t rephrase(speaker *s, const ir_node *n, const lang_program *p, co
     const speak_mark mark = speak_here(s);
     uint32_t x = speak_transpose(s, n->inputs[0], rank, perm);
     if (x != IR_NONE) {
-        ir_node *other = speak_node(s, word, &x, 1, BASE_NONE);
+        ir_node *other = speak_node(s, word->word, &x, 1, BASE_NONE);
         copy_attributes(s, n, other);
+        if (word->by_axis) {
+            ir_attr_int(s->m, other, "axis", (int64_t)rank - 1);
+            ir_attr_int(s->m, other, "count", 1);
+        }
         x = speak_done(s);
     }
     base_diags ignored = {.arena = s->scratch};
@@ -226,7 +236,7 @@ static bool rephrased(speaker *s, const ir_node *n, const lang_program *p) {
     const speak_mark mark = speak_here(s);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         for (uint32_t k = 0; k <= tries; k++) {
-            const uint32_t y = rephrase(s, n, p, words[i], k == 0 ? IR_NONE : k - 1);
+            const uint32_t y = rephrase(s, n, p, &words[i], k == 0 ? IR_NONE : k - 1);
             if (y != IR_NONE && deliver(s, n, mark.nodes, &y)) {
                 return true;
             }

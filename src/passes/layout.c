@@ -375,12 +375,39 @@ static void try_layout(passes_context *c, ir_model *m, ir_graph *g, const ir_nod
     ir_drop_dead(m);
 }
 
+static size_t readers(const ir_graph *g, uint32_t t) {
+    size_t n = is_output(g, t);
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        for (size_t k = 0; k < g->nodes.at[i].input_count; k++) {
+            n += g->nodes.at[i].inputs[k] == t;
+        }
+    }
+    return n;
+}
+
+/* What a transpose of quantised numbers takes are such numbers, too, where nothing else reads it. */
+static void scale_sources(ir_graph *g) {
+    for (size_t i = g->nodes.n; i-- > 0;) {
+        const ir_node *n = &g->nodes.at[i];
+        if (strcmp(n->op, "transpose") != 0 || n->input_count != 1 || n->inputs[0] == IR_NONE) {
+            continue;
+        }
+        ir_tensor *from = &g->tensors.at[n->inputs[0]];
+        const ir_tensor *to = &g->tensors.at[n->outputs[0]];
+        if (to->quant.n == 1 && from->quant.n == 0 && from->data == NULL && from->state == IR_NONE &&
+            readers(g, n->inputs[0]) == 1) {
+            from->quant = to->quant;
+        }
+    }
+}
+
 static void lay_out_graph(passes_context *c, ir_model *m, ir_graph *g) {
     const size_t count = g->nodes.n;
     const ir_node *old = g->nodes.at;
     if (layout_transposes(g, 0) == 0) {
         return;
     }
+    scale_sources(g);
     try_layout(c, m, g, old, count, true);
     const ir_graph first = *g;
     const size_t between = inside(g), all = layout_transposes(g, 0);

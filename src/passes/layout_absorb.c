@@ -79,6 +79,7 @@ bool layout_absorb(layouter *l, const ir_node *n, size_t at) {
     speak_mark mark = speak_here(&l->s);
     uint32_t source = IR_NONE, found = IR_NONE;
     l->s.scratch = scratch;
+    l->s.only_products = true;
     bool done = n->output_count == 1 && layout_tensor(l, n->outputs[0])->quant.n == 0;
     lang_program *p = done ? linked(l, n, at, &source) : NULL;
     done = p != NULL && sums_products(p);
@@ -106,6 +107,7 @@ bool layout_absorb(layouter *l, const ir_node *n, size_t at) {
         layout_back(l, mark);
     }
     l->s.scratch = outer;
+    l->s.only_products = false;
     base_arena_free(scratch);
     return done;
 }

@@ -432,8 +432,8 @@ static bool move(quantiser *q, size_t i) {
     const ir_quant known = quant.n > 1 ? (ir_quant){0} : quant;
     const uint32_t to = tensor_like(q, real, q->g->tensors.at[from].type, &known, &shape);
     c.n.outputs[0] = to;
-    const bool is_move = quant.n > 1 ? move_weights(q, &c, input, &quant)
-                                     : moves_integers(q, &c.n) && fits(q, &c, &like, 0);
+    const bool is_move =
+        quant.n > 1 ? move_weights(q, &c, input, &quant) : moves_integers(q, &c.n) && fits(q, &c, &like, 0);
     if (!is_move) {
         return false;
     }

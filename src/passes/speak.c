@@ -204,7 +204,12 @@ static uint32_t say_reduction(speak_frame_values *f, lang_ref e) {
 /* A reduction in the frame: an operator of its own, or its body reduced. */
 static uint32_t reduction(speak_frame_values *f, lang_ref e) {
     const speak_mark mark = speak_here(f->s);
+    const lang_node *n = lang_at(f->s->p, e), *body = lang_at(f->s->p, lang_operand(f->s->p, e, n->count - 2));
+    const bool products = is_reduction_of_products(f->s, e) && body->kind == LANG_WORD_ && body->code == LANG_MUL;
     uint32_t t = is_reduction_of_products(f->s, e) ? speak_contraction(f, e, 0) : IR_NONE;
+    if (t == IR_NONE && products && f->s->only_products) {
+        return IR_NONE;
+    }
     if (t == IR_NONE) {
         speak_back(f->s, mark);
         t = speak_window(f, e, IR_NONE);

@@ -34,6 +34,7 @@ typedef struct speaker {
     const lang_stage *s; /* at hand */
     uint32_t *tensor;    /* of each tensor of p: that of the graph, IR_NONE: not yet */
     bool gathers;        /* what no move says is read element by element */
+    bool only_products;  /* sums of products are operators of their own, or are not said */
     speak_loop *loop;    /* NULL: none */
     lang_ref instead_of; /* this read is of another tensor, with the same extents, which has 0 outside; 0: none is */
     uint32_t instead;

@@ -184,6 +184,30 @@ graph "main" 0 {{
 }}
 """
 
+# Quantised words that have each other forms in integers: sums of products and of windows, tables, fixed point.
+EXACT = f"""burin 1
+model "ir" "exact.ir"
+graph "main" 0 {{
+  tensor %0 i8[1,5,6,3] "x" quant {{0.05:3}}
+  tensor %1 i8[4,3,3,3] "w" quant axis 0 {{0.011:0, 0.02:0, 0.007:0, 0.013:0}} = hex "{np.random.default_rng(3).integers(-127, 128, 108).astype(np.int8).tobytes().hex()}"
+  tensor %2 i32[4] "b" = hex "{hex_of(300, -2000, 0, 77, type=np.int32)}"
+  tensor %3 i8[1,5,6,4] "conv" quant {{0.031:-7}}
+  tensor %4 i8[1,4,3,4] "pool" quant {{0.031:-7}}
+  tensor %5 i8[1,4,3,4] "tanh" quant {{0.0078125:0}}
+  tensor %6 i8[1,4,3,4] "sum" quant {{0.017:11}}
+  tensor %7 i8[1,48] "flat" quant {{0.017:11}}
+  tensor %8 i8[1,48] "y" quant {{0.00390625:-128}}
+  inputs (%0)
+  outputs (%8, %6)
+  node conv2d (%0, %1, %2) -> (%3) {{strides: ints [1, 1], dilations: ints [1, 1], pads: ints [1, 1, 1, 1], act: text "none"}}
+  node average_pool2d (%3) -> (%4) {{kernel: ints [2, 3], strides: ints [1, 2], pads: ints [0, 0, 0, 1], act: text "none"}}
+  node tanh (%4) -> (%5)
+  node add (%5, %4) -> (%6) {{act: text "relu"}}
+  node reshape (%6) -> (%7) {{shape: ints [1, 48]}}
+  node softmax (%7) -> (%8) {{beta: float 1.5}}
+}}
+"""
+
 CASES = {
     "swaps": (SWAPS, [dict(x=f32(3), y=f32(3), by=np.array(b, np.float32)) for b in ([3, 4, 5], [9, 9, 9])] + [dict(x=f32(3) + 50, y=f32(3), by=f32(3))]),
     "counts": (COUNTS, [dict(first=f32(1), limit=np.array(n)) for n in (0, 1, 5, 9)]),
@@ -273,6 +297,24 @@ def versions(folder):
     assert done.returncode == 2, done.stderr
 
 
+def exact(folder):
+    """--exact: ONNX Runtime gives the integers that the definitions do, of either family's rounding."""
+    source, to = folder / "exact.ir", folder / "exact.onnx"
+    source.write_text(EXACT)
+    for numerics in ("tflm", "litert"):
+        run("compile", source, "-o", to, "--exact", "--numerics", numerics, "--force", "--quiet")
+        onnx.checker.check_model(str(to), full_check=True)
+        for seed in range(4):
+            x = np.random.default_rng(seed).integers(-128, 128, (1, 5, 6, 3)).astype(np.int8)
+            np.save(folder / "x.npy", x)
+            run("run", source, "--input", folder / "x.npy", "--numerics", numerics, "--output-dir", folder, "--force", "--quiet")
+            for k, got in enumerate(session(to).run(None, dict(x=x))):
+                want = np.load(folder / f"output_{k}.npy")
+                assert got.dtype == np.int8 and got.shape == want.shape and np.array_equal(got, want), (numerics, seed, k, got, want)
+    done = subprocess.run([BURIN, "compile", source, "-o", folder / "x.ir", "--exact"], capture_output=True, text=True)
+    assert done.returncode == 2 and "--exact has no effect with target ir" in done.stderr, done.stderr
+
+
 def several_nodes(folder):
     """Words of which ONNX says each by several nodes: over several extents at once, as old versions have it; an element that a run computes."""
     node, value, number = onnx.helper.make_node, onnx.helper.make_tensor_value_info, onnx.TensorProto
@@ -328,6 +370,7 @@ def main():
         versions(pathlib.Path(folder))
         states(pathlib.Path(folder))
         several_nodes(pathlib.Path(folder))
+        exact(pathlib.Path(folder))
     print(f"{len(only)} models")
     return 0 if only else 1
 

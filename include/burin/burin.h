@@ -146,9 +146,12 @@ typedef struct burin_load_options {
      * Their bytes are borrowed for as long as the model is in use. */
     const burin_contents *lists;
     size_t list_count;
+    /* Operators whose outputs are random numbers of a distribution give its mean in their place; false: they are refused. USAGE
+     * where there is none. */
+    bool random_mean;
 } burin_load_options;
 #define BURIN_LOAD_OPTIONS_INIT                                                                                        \
-    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0 }
+    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, false }
 /* options may be NULL: as burin_load. */
 BURIN_API burin_status burin_load_with(burin_context *context, const char *path, const burin_load_options *options,
                                        burin_model **model);

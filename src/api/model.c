@@ -81,6 +81,7 @@ static formats_options resolve(burin_context *c, const burin_load_options *given
     to.max_trips = o.max_trips;
     to.states = copy_texts(c, o.states, o.state_count);
     to.state_count = o.state_count;
+    to.random_mean = o.random_mean;
     return to;
 }
 

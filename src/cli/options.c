@@ -359,6 +359,7 @@ int cli_load_options(cli *c, burin_load_options *o) {
     o->max_trips = (unsigned)a->max_trips;
     o->states = a->state.at;
     o->state_count = a->state.n;
+    o->random_mean = a->random_mean;
     o->ops = a->ops.at;
     o->op_count = a->ops.n;
     o->signature = a->signature;

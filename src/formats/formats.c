@@ -135,7 +135,15 @@ base_status formats_read(base_arena *arena, const char *file, base_bytes bytes, 
                    format->name);
         return BASE_USAGE;
     }
-    base_status status = format->read(arena, file, bytes, options, out, d);
+    bool drawn = false;
+    formats_options how = options ? *options : (formats_options){0};
+    how.drawn = &drawn;
+    base_status status = format->read(arena, file, bytes, &how, out, d);
+    if (status == BASE_OK && how.random_mean && !drawn) {
+        base_error(d, NULL,
+                   "random-mean: it has no effect: the model has no operator that draws numbers of a distribution");
+        status = BASE_USAGE;
+    }
     if (status == BASE_OK && options && options->state_count) {
         status = formats_pair_states(arena, *out, options->states, options->state_count, d);
     }

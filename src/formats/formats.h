@@ -72,6 +72,8 @@ typedef struct formats_options {
     size_t state_count;
     uint64_t
         max_trips; /* rounds of a loop, for what it gives a slice of each round where a run decides how many; 0: not said */
+    bool random_mean; /* operators whose outputs are random give the mean of their distribution */
+    bool *drawn;      /* the reader says here whether there was one; NULL: nobody asks */
     /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
      * no operator has ("custom Detect"); what else is not supported is still refused. */
     bool keep_unsupported;

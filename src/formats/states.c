@@ -106,6 +106,36 @@ static uint32_t settled(ir_model *m, ir_graph *g, uint32_t tensor) {
     return add_copy(m, g, tensor, copy);
 }
 
+/* Graphs below can touch states themselves: nodes that call them take a copy of what it holds, made before all other nodes. */
+static void copy_for_graphs(base_arena *arena, ir_model *m, ir_graph *g, uint32_t state) {
+    uint32_t copy = IR_NONE;
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        ir_node *n = &g->nodes.at[i];
+        uint32_t *inputs = BASE_NEWS(arena, uint32_t, n->input_count + 1);
+        bool takes = false;
+        for (size_t k = 0; k < n->input_count && ir_control_of(n) != IR_PLAIN; k++) {
+            takes = takes || n->inputs[k] == state;
+        }
+        if (!takes) {
+            continue;
+        }
+        if (copy == IR_NONE) {
+            const ir_tensor t = g->tensors.at[state];
+            copy = ir_tensor_add(m, g, t.name, t.type, &t.shape);
+            g->tensors.at[copy].quant = t.quant;
+            (void)add_copy(m, g, state, copy);
+            const ir_node made = g->nodes.at[g->nodes.n - 1];
+            memmove(g->nodes.at + 1, g->nodes.at, (g->nodes.n - 1) * sizeof *g->nodes.at);
+            g->nodes.at[0] = made;
+            n = &g->nodes.at[++i];
+        }
+        for (size_t k = 0; k < n->input_count; k++) {
+            inputs[k] = n->inputs[k] == state ? copy : n->inputs[k];
+        }
+        n->inputs = inputs;
+    }
+}
+
 base_status formats_pair_states(base_arena *arena, ir_model *m, const char *const *texts, size_t n, base_diags *d) {
     ir_graph *g = &m->graphs.at[0];
     bool *in = BASE_NEWS(arena, bool, g->inputs.n + 1), *out = BASE_NEWS(arena, bool, g->outputs.n + 1);
@@ -133,6 +163,7 @@ base_status formats_pair_states(base_arena *arena, ir_model *m, const char *cons
         m->states.at[state].quant = past.quant;
         g->tensors.at[to[i]].state = state;
         (void)add_copy(m, g, from[i], to[i]);
+        copy_for_graphs(arena, m, g, to[i]);
     }
     ir_drop_ports(m, in, out);
     return ir_verify(m, d);

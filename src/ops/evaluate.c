@@ -18,7 +18,7 @@ static bool reads_unknown(base_arena *scratch, const lang_program *p) {
 }
 
 static bool evaluate(base_arena *arena, base_arena *scratch, ir_graph *g, const ir_node *n, const lang_program *p,
-                     base_diags *d) {
+                     bool counted, base_diags *d) {
     const lang_code *code = lang_compile(scratch, p, LANG_EVAL_EXACT, d);
     lang_result *results = BASE_NEWS(scratch, lang_result, n->output_count + 1);
     const void **inputs = BASE_NEWS(scratch, const void *, n->input_count + 1);
@@ -35,18 +35,21 @@ static bool evaluate(base_arena *arena, base_arena *scratch, ir_graph *g, const 
     }
     for (size_t i = 0; i < n->output_count; i++) { /* extents that data decides: fewer elements than the bound */
         ir_shape actual = ir_shape_of(g->tensors.at[n->outputs[i]].shape.rank, results[i].dim);
-        if (!ir_shape_same(&actual, &g->tensors.at[n->outputs[i]].shape)) {
+        if (!counted && !ir_shape_same(&actual, &g->tensors.at[n->outputs[i]].shape)) {
             return false;
         }
     }
     for (size_t i = 0; i < n->output_count; i++) {
+        if (counted) {
+            g->tensors.at[n->outputs[i]].shape = ir_shape_of(g->tensors.at[n->outputs[i]].shape.rank, results[i].dim);
+        }
         g->tensors.at[n->outputs[i]].data = results[i].data;
     }
     return true;
 }
 
-bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,
-                  const ops_goal *goal) {
+static bool compute(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,
+                    const ops_goal *goal, bool counted) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     base_diags ignored = {.arena = scratch};
     lang_program *raw = NULL;
@@ -57,7 +60,17 @@ bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_grap
         }
     }
     bool done = ops_has(r, n->op) && ops_instantiate(scratch, r, m, g, n, goal, &raw, &ignored) == BASE_OK &&
-                !reads_unknown(scratch, raw) && evaluate(arena, scratch, g, n, raw, &ignored);
+                !reads_unknown(scratch, raw) && evaluate(arena, scratch, g, n, raw, counted, &ignored);
     base_arena_free(scratch);
     return done;
+}
+
+bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,
+                  const ops_goal *goal) {
+    return compute(arena, r, m, g, n, goal, false);
+}
+
+bool ops_evaluate_counted(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,
+                          const ops_goal *goal) {
+    return compute(arena, r, m, g, n, goal, true);
 }

@@ -62,7 +62,7 @@ base_status ops_more_inputs(base_arena *arena, ops_registry *r, const ir_model *
 /* The node's place in the model's file, for messages; in arena. */
 base_place ops_place(base_arena *arena, const ir_model *m, const ir_graph *g, const ir_node *n);
 /* Computes what the node gives if that depends on nothing that a run reads: its outputs then have contents, in arena.
- * false: it does, or the operator has no definition that fits. */
+ * false: it does, or the operator has no definition that fits; or data decide an extent, and it is not the graph's. */
 bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,
                   const ops_goal *goal);
 /* What is known of an element of a small integer tensor in a model of which a run decides extents: its value, which is the same
@@ -85,6 +85,9 @@ base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_nod
  * (outputs_known false: ops_output_shapes the same answer). contents false: only if that holds wherever contents of constants have
  * no part in it. false: no such bytes, and key is of no use. */
 bool ops_key(base_text *key, const ir_graph *g, const ir_node *n, bool outputs_known, bool contents);
+/* As ops_evaluate; outputs whose extents data decide get those that they have, and fixed. */
+bool ops_evaluate_counted(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,
+                          const ops_goal *goal);
 /* All operators of the model for which no definition exists, or no overload fits: one diagnostic each, all listed. */
 base_status ops_check(base_arena *arena, ops_registry *r, const ir_model *m, const ops_goal *goal, base_diags *d);
 

@@ -93,6 +93,18 @@ for provider in PROVIDERS:
     once = runs("rnn1.onnx", ["seq.bin"], 4, "--state", "h0=h", provider=provider)
     assert max(abs(a - b) for a, b in zip(once, whole)) < 1e-6, (provider, once, whole)
 
+# graphs below take what a state holds; what they leave it as is said at the end: past' = past + x where c, else x - past
+below = {"then_branch": ("graph", onnx.graph([onnx.node("Add", ["past", "x"], ["sum"])], [], [f32("sum", 1)])),
+         "else_branch": ("graph", onnx.graph([onnx.node("Sub", ["x", "past"], ["rest"])], [], [f32("rest", 1)]))}
+model("if.onnx", [onnx.node("If", ["c"], ["next"], **below), onnx.node("Mul", ["next", "past"], ["y"])], [onnx.value("c", "bool", []), f32("x", 1), f32("past", 1)],
+      [f32("y", 1), f32("next", 1)])
+file("c.bin", bytes([1, 1, 0, 0, 1]))
+file("five.bin", struct.pack("<5f", 1, 2, 3, 4, 5))
+burin("compile", "if.onnx", "--state", "past=next", "-o", "if2.onnx")
+for provider in PROVIDERS:  # past: 0, 1, 3, 0, 4, 9
+    assert runs("if.onnx", ["c.bin", "five.bin"], 5, "--state", "past=next", provider=provider) == [0, 3, 0, 0, 36], provider
+    assert runs("if2.onnx", ["c.bin", "five.bin"], 5, provider=provider) == [0, 3, 0, 0, 36], provider
+
 # names with = in them: the longest input that begins the pair
 model("names.onnx", [onnx.node("Add", ["a=b", "a"], ["c"])], [f32("a", 1), f32("a=b", 1)], [f32("c", 1)])
 shown = burin("inspect", "names.onnx", "--state", "a=b=c").stdout

@@ -100,6 +100,8 @@
     REFUSED("whose outputs are random",                                                                                \
             "make the random numbers an input of the model: what is emitted gives the same "                           \
             "outputs for the same inputs")
+#define NORMAL(like) STEP(random, "mean", NULL, NULL, 0, like, 0)
+#define UNIFORM(like) STEP(random, "low", "high", NULL, 0, like, 0)
 #define PERM(name, attr) STEP(perm, name, attr, NULL, 0, 0, 0)
 #define RESHAPE(name, attr) STEP(reshape, name, attr, NULL, 0, 0, 0)
 #define RESHAPE_IN(name, input, zero) STEP(reshape, name, NULL, NULL, 0, input, zero)

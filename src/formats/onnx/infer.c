@@ -128,8 +128,13 @@ bool onnx_infer(onnx_op *op) {
     if (!find_once(op, &gives)) {
         return false;
     }
+    const size_t symbols = r->m->symbols.n;
     set_outputs(op, gives.shapes, gives.types, gives.dynamic);
-    if (!fold(op)) {
+    ir_graph *g = onnx_graph_of(r, op->scope);
+    if (r->m->symbols.n > symbols && onnx_settle(r, op->scope->graph, op->node)) {
+        r->m->symbols.n = symbols;
+        g->nodes.at[--g->nodes.n] = (ir_node){0};
+    } else if (!fold(op)) {
         onnx_given_by(r, op->scope->graph, (uint32_t)onnx_graph_of(r, op->scope)->nodes.n - 1);
     }
     return true;

@@ -116,9 +116,10 @@ static void settle_unknown(onnx_reader *r) {
     }
 }
 
-static base_status read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
-                        ir_model **out, base_diags *d) {
-    onnx_reader r = {.arena = arena, .file = formats_base_name(file), .d = d};
+/* settled: what data decide in the run that the model is read for is constant. *open: only that could help. */
+static base_status read_as(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
+                           bool settled, bool *open, ir_model **out, base_diags *d) {
+    onnx_reader r = {.arena = arena, .file = formats_base_name(file), .d = d, .settled = settled};
     r.options = options ? *options : (formats_options){0};
     r.ops = r.options.ops ? r.options.ops : ops_registry_new(arena);
     r.m = ir_model_new(arena, "onnx", r.file);
@@ -132,6 +133,7 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
     }
     read_model(&r);
     const bool failed = wire_pb_failed(&r.pb);
+    *open = !failed && r.options.content_count && formats_notes_count(r.notes);
     if (!failed) {
         formats_drop_constants(r.m, r.options.constants, r.options.constant_count);
         settle_unknown(&r);
@@ -139,8 +141,28 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
     if (formats_notes_report(r.notes, d) || failed || ir_verify(r.m, d)) {
         return r.usage ? BASE_USAGE : BASE_REFUSED;
     }
+    if (r.options.drawn) {
+        *r.options.drawn = r.drawn;
+    }
     *out = r.m;
     return BASE_OK;
+}
+
+/* A model that is read for one run is read as for any, so that this run computes all that others would; and once more, settled,
+ * where shapes follow from what is large, or from extents that data decide. */
+static base_status read(base_arena *arena, const char *file, base_bytes bytes, const formats_options *options,
+                        ir_model **out, base_diags *d) {
+    const size_t n = d->list.n, errors = d->errors, warnings = d->warnings, dropped = d->dropped;
+    bool open = false;
+    const base_status status = read_as(arena, file, bytes, options, false, &open, out, d);
+    if (status == BASE_OK || !open || options->keep_unsupported) {
+        return status;
+    }
+    d->list.n = n;
+    d->errors = errors;
+    d->warnings = warnings;
+    d->dropped = dropped;
+    return read_as(arena, file, bytes, options, true, &open, out, d);
 }
 
 static const char *const extensions[] = {"onnx", NULL};

@@ -107,6 +107,9 @@ typedef struct onnx_reader {
     /* of each tensor of graph 0: for each extent its name's number in dims + 1; 0: it is known. NULL: it has none */
     BASE_VEC(uint32_t *) open;
     BASE_VEC(onnx_contents_list) contents; /* of each graph; none: the model is read for no single run */
+    bool settled;                          /* what that run's data decide is known while it is read (onnx.c) */
+    uint64_t computed;                     /* bytes of contents so far */
+    bool drawn;                            /* it has an operator whose outputs are random, and gives their mean */
     base_map *files;                       /* of external data: location -> address of a base_file; NULL: none yet */
     uint64_t dense;                        /* bytes of the sparse constants, made dense */
     base_map *inferred;                    /* of nodes, by ops_key: address of what they give */
@@ -194,6 +197,9 @@ const void *onnx_contents_of(onnx_reader *r, uint32_t graph, uint32_t tensor);
 void onnx_set_contents(onnx_reader *r, uint32_t graph, uint32_t tensor, const void *data);
 /* The tensor holds what that of the other graph does: a value that is seen from around. */
 void onnx_same_contents(onnx_reader *r, uint32_t graph, uint32_t tensor, uint32_t outer_graph, uint32_t outer_tensor);
+/* The node gives extents that data decide: its outputs become constants, with those extents. false: they are not known, or
+ * the model is not read so. */
+bool onnx_settle(onnx_reader *r, uint32_t graph, const ir_node *n);
 /* The node is whole: what it gives may follow from it. */
 void onnx_given_by(onnx_reader *r, uint32_t graph, uint32_t node);
 

@@ -41,7 +41,7 @@ extern const onnx_step_kind onnx_step_perm, onnx_step_reshape, onnx_step_flatten
     onnx_step_center, onnx_step_split, onnx_step_tile_axis;
 /* steps_numbers.c */
 extern const onnx_step_kind onnx_step_indexes_out, onnx_step_number_in, onnx_step_most_in, onnx_step_refused,
-    onnx_step_range, onnx_step_behind, onnx_step_axis_if, onnx_step_ints_like;
+    onnx_step_random, onnx_step_range, onnx_step_behind, onnx_step_axis_if, onnx_step_ints_like;
 /* steps_resize.c */
 extern const onnx_step_kind onnx_step_resize, onnx_step_upsample, onnx_step_grid_mode;
 

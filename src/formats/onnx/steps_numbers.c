@@ -79,6 +79,46 @@ static void make_refused(onnx_op *op, const onnx_step *s) {
 }
 const onnx_step_kind onnx_step_refused = {"REFUSED", make_refused, NULL};
 
+/* A tensor that is full of the mean: a normal distribution's, or that of a uniform one from s->name to s->attr. */
+static void make_random(onnx_op *op, const onnx_step *s) {
+    const bool like = s->a != 0;
+    const ir_tensor *in = onnx_op_input(op, 0);
+    const ir_shape scalar = {0};
+    const int64_t stated = onnx_op_int(op, "dtype", 0);
+    const base_type type = stated ? onnx_type_base(stated) : like ? in->type : BASE_F32;
+    const double low = onnx_op_float(op, s->name, 0), high = s->attr ? onnx_op_float(op, s->attr, 1) : low;
+    size_t n = in->shape.rank;
+    const int64_t *shape = like ? in->shape.dim : onnx_op_ints(op, "shape", &n);
+    onnx_op_ignore(op, "scale");
+    onnx_op_ignore(op, "seed");
+    if (onnx_op_failed(op)) {
+        return;
+    }
+    if (!op->r->options.random_mean) {
+        onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s, whose outputs are random", op->type),
+                            "make the random numbers an input of the model, or take the mean of their distribution, "
+                            "--random-mean: what is emitted gives the same outputs for the same inputs");
+        return;
+    }
+    bool fine = shape && n <= IR_MAX_RANK;
+    for (size_t i = 0; i < n && fine; i++) {
+        fine = shape[i] >= 0;
+    }
+    if (!fine || !base_type_is_float(type)) {
+        onnx_op_error(op, "expected a shape of at most %d extents and a type of floats", IR_MAX_RANK);
+        return;
+    }
+    void *data = base_alloc(op->r->arena, 8, 8);
+    base_store(type, data, 0, (base_value){.f = (low + high) / 2});
+    for (size_t i = 0; i < op->input_count; i++) {
+        op->dropped[i] = true;
+    }
+    ir_attr_ints(op->r->m, op->node, "shape", shape, n);
+    onnx_op_add_constant(op, s->name, type, &scalar, data);
+    op->r->drawn = true;
+}
+const onnx_step_kind onnx_step_random = {"RANDOM", make_random, NULL};
+
 /* ceil((limit - start) / step), at least 0; -1: it is none. */
 static int64_t count_of(base_type type, base_value start, base_value limit, base_value step) {
     if (base_type_is_float(type)) {

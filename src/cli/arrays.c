@@ -14,6 +14,28 @@ bool cli_exists(const char *path) {
     return lstat(path, &is) == 0;
 }
 
+struct cli_file {
+    struct cli_file *next;
+    const char *path;
+    burin_array array;
+};
+
+burin_status cli_read_file(cli *c, const char *path, burin_array *array) {
+    for (const struct cli_file *f = c->files; f != NULL; f = f->next) {
+        if (strcmp(f->path, path) == 0) {
+            *array = f->array;
+            return BURIN_OK;
+        }
+    }
+    burin_status status = burin_array_read(c->context, path, array);
+    if (status == BURIN_OK) {
+        struct cli_file *f = cli_alloc(c, 1, sizeof *f);
+        *f = (struct cli_file){c->files, path, *array};
+        c->files = f;
+    }
+    return status;
+}
+
 burin_array *cli_arrays(cli *c, size_t n) {
     return cli_alloc(c, n + 1, sizeof(burin_array));
 }
@@ -83,7 +105,7 @@ int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, buri
     burin_array file;
     *a = (burin_array){.type = want->type, .rank = want->rank};
     memcpy(a->dim, want->dim, sizeof a->dim);
-    burin_status status = burin_array_read(c->context, path, &file);
+    burin_status status = cli_read_file(c, path, &file);
     if (status != BURIN_OK) {
         return cli_report(c, status);
     }
@@ -127,7 +149,7 @@ int cli_read_runs(cli *c, const char *path, const burin_tensor_info *want, size_
     burin_array array, whole = {.type = want->type, .rank = want->rank + 1};
     bool sequence = false;
     if (runs > 1 && want->rank < 8 && want->bytes <= SIZE_MAX / runs) {
-        burin_status status = burin_array_read(c->context, path, &array);
+        burin_status status = cli_read_file(c, path, &array);
         if (status != BURIN_OK) {
             return cli_report(c, status);
         }

@@ -64,6 +64,7 @@ struct cli {
     burin_context *context;
     bool colour, terminal; /* of stderr */
     struct cli_block *blocks;
+    struct cli_file *files; /* read so far */
 };
 
 /* Parses what follows the sub-command's word. Returns 0, or 2 with the message printed. */
@@ -107,6 +108,8 @@ void cli_json_text(const char *text); /* quoted and escaped */
 void cli_json_shape(const burin_array *a);
 
 /* ---- arrays ---- */
+/* burin_array_read, once for each path: a pipe has its contents only once. path: as long as the command. */
+burin_status cli_read_file(cli *c, const char *path, burin_array *array);
 /* A file's contents as input i of the model: .npy by content, .pb, else raw bytes. Returns 0, or the exit status with the
  * message printed. */
 int cli_read_array(cli *c, const char *path, const burin_tensor_info *want, burin_array *a);

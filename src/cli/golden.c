@@ -210,7 +210,7 @@ static int read_contents(cli *c, const char *folder, burin_contents **contents, 
     *contents = cli_alloc(c, count + 1, sizeof **contents);
     for (size_t i = 0; i < count && status == 0; i++) {
         burin_array *a = &(*contents)[i].array;
-        status = cli_report(c, burin_array_read(c->context, find(c, folder, "input", i), a));
+        status = cli_report(c, cli_read_file(c, find(c, folder, "input", i), a));
         typed = typed || a->type != NULL;
     }
     *n = typed ? count : 0;

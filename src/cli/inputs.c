@@ -117,7 +117,7 @@ int cli_read_contents(cli *c, burin_contents **contents, size_t *n) {
             return 0;
         }
         list[i].name = path == word ? NULL : cli_format(c, "%.*s", (int)((path - word - 1) & 0xffff), word);
-        burin_status status = burin_array_read(c->context, path, &list[i].array);
+        burin_status status = cli_read_file(c, path, &list[i].array);
         if (status != BURIN_OK) {
             return cli_report(c, status);
         }

@@ -4,6 +4,7 @@
  * output does not compute what the input says, 4 no plan meets the budget, 70 our own fault.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -120,6 +121,7 @@ static int dispatch(int count, char **words) {
 }
 
 int main(int count, char **words) {
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file too large for its limit is an error of the write, as on a full disk */
     int status = dispatch(count, words);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "burin: standard output: %s\n", strerror(errno));

@@ -338,7 +338,7 @@ static int read_constant(cli *c, const char *text, burin_constant *constants, bu
                          burin_load_options *o) {
     const char *equals = strchr(text, '='), *path = equals != NULL ? equals + 1 : text;
     burin_array array = {0};
-    burin_status status = burin_array_read(c->context, path, &array);
+    burin_status status = cli_read_file(c, path, &array);
     const char *name = equals != NULL ? cli_format(c, "%.*s", (int)((equals - text) & 0xffff), text) : NULL;
     if (array.type != NULL && strcmp(array.type, "list") == 0) {
         lists[o->list_count++] = (burin_contents){name, array};

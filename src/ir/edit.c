@@ -145,11 +145,17 @@ void ir_cut(ir_model *m, const uint32_t *outputs, size_t n) {
         }
     }
     g->inputs.n = kept;
+    size_t named = 0;
     for (size_t i = 0; i < m->signatures.n; i++) {
-        ir_signature *s = &m->signatures.at[i];
-        if (s->graph == 0) {
-            s->inputs = move_ports(m->arena, s->inputs, &s->input_count, in);
-            s->outputs = move_ports(m->arena, s->outputs, &s->output_count, out);
+        ir_signature s = m->signatures.at[i];
+        const bool gave = s.output_count > 0;
+        if (s.graph == 0) {
+            s.inputs = move_ports(m->arena, s.inputs, &s.input_count, in);
+            s.outputs = move_ports(m->arena, s.outputs, &s.output_count, out);
+        }
+        if (!gave || s.output_count > 0) {
+            m->signatures.at[named++] = s;
         }
     }
+    m->signatures.n = named;
 }

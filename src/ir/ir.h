@@ -211,7 +211,8 @@ base_status ir_sort(ir_model *m, base_diags *d);
 void ir_make_entry(ir_model *m, uint32_t graph);
 /* Drops the nodes that no output of their graph needs and that change no state. */
 void ir_drop_dead(ir_model *m);
-/* These tensors become the outputs of graphs[0]; what they do not need is dropped, inputs too. Signatures follow. */
+/* These tensors become the outputs of graphs[0]; what they do not need is dropped, inputs too. Signatures
+ * follow; one that gives nothing any more is dropped. */
 void ir_cut(ir_model *m, const uint32_t *outputs, size_t n);
 /* Inputs and outputs of the entry graph that are none any more: a bool for each. Signatures follow. */
 void ir_drop_ports(ir_model *m, const bool *inputs, const bool *outputs);

@@ -153,7 +153,6 @@ before = digest("out")
 
 def small_disk():
     """Every write beyond 2,000 bytes of a file fails, as on a full disk."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 
 

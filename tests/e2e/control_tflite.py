@@ -117,6 +117,24 @@ pathlib.Path("five").write_bytes(struct.pack("<i", 5))
 pathlib.Path("nine").write_bytes(struct.pack("<i", 9))
 done = burin("run", "two.tflite", "--signature", "minus", "--input", "p=five", "--input", "q=nine")
 assert 'output 0  i32[] "difference"' in done.stdout and done.stdout.split()[-1] == "4", done.stdout
+assert done.stdout.count("output") == 1
+# every option knows the names of the signature, and so does what is shown and written
+minus = ["two.tflite", "--signature", "minus"]
+assert "4" == burin("run", *minus, "--constant", "p=five", "--input", "q=nine").stdout.split()[-1]
+assert "[3]" in burin("run", *minus, "--shape", "p=3", "--shape", "q=3").stdout
+state = burin("run", *minus, "--state", "p=difference", "--repeat", "3", "--input", "q=nine").stdout
+assert state.count("difference") == 0 and burin("inspect", *minus).stdout.count('"difference"') >= 1, state
+shown = json.loads(burin("inspect", *minus, "--json").stdout)
+assert [shown["tensors"][k]["name"] for k in shown["inputs"] + shown["outputs"]] == ["q", "p", "difference"]
+burin("compile", *minus, "-o", "minus.tflite", "--quiet")
+assert json.loads(burin("inspect", "minus.tflite", "--json").stdout)["tensors"][0]["name"] in "qp"
+# outputs that it has no name for are none of the model; one that is asked for is, and the signature that gives nothing is gone
+write("part", [("add", [I, I, I, I], [("ADD", [0, 1], [2], None, None), ("MUL", [2, 2], [3], None, None)], [0, 1], [3, 2])],
+      signatures=[("sum only", 0, {"x": 0, "y": 1}, {"sum": 2}), ("both", 0, {"x": 0, "y": 1}, {"sum": 2, "square": 3})])
+check("part", lambda x, y: [x + y], [[2, 3], [7, -9]], "--signature", "sum only")
+check("part", lambda x, y: [(x + y) ** 2, x + y], [[2, 3], [7, -9]], "--signature", "both")
+burin("compile", "part.tflite", "--signature", "both", "--outputs", "square", "-o", "square.ir")
+assert pathlib.Path("square.ir").read_text().count("signature") == 1
 done = burin("run", "two.tflite", "--signature", "minux", status=2)
 assert '"plus", "minus"' in done.stderr and 'did you mean "minus"?' in done.stderr
 assert 'there is no "x"' in burin("run", "sum.tflite", "--signature", "x", status=2).stderr

@@ -6,6 +6,7 @@ import pathlib
 import resource
 import struct
 import tempfile
+import threading
 
 import made
 from support import burin
@@ -47,6 +48,22 @@ square = floats([v * v for v in SUM])
 for k, words in enumerate((["left.bin", "right.npy"], ["right=right.npy", "left=left.bin"], ["right=right.npy", "left.bin"])):
     burin("run", "sum.ir", *[w for word in words for w in ("--input", word)], "--output-dir", f"two{k}", "--output-format", "raw")
     assert outputs(f"two{k}", "raw") == [floats(SUM), square], words
+
+# ---- pipes, which have their contents only once: one for each run, one for several, and the same file twice ----
+def through(pipe, data, *words):
+    writer = threading.Thread(target=lambda: pathlib.Path(pipe).write_bytes(data), daemon=True)
+    writer.start()
+    burin("run", "sum.ir", *words, "--output-format", "raw", timeout=60)
+    writer.join()
+
+
+os.mkfifo("pipe")
+through("pipe", floats(LEFT), "--input", "left=pipe", "--input", "right=right.npy", "--output-dir", "piped")
+assert outputs("piped", "raw") == [floats(SUM), square]
+through("pipe", floats(LEFT + RIGHT), "--input", "pipe", "--input", "left.bin", "--repeat", "2", "--output-dir", "twice")
+assert outputs("twice", "raw")[0] == floats([2 * v for v in LEFT] + SUM)
+through("pipe", floats(LEFT), "--input", "pipe", "--input", "pipe", "--output-dir", "same")
+assert outputs("same", "raw")[0] == floats([2 * v for v in LEFT])
 
 # ---- an output that exists is kept ----
 burin("run", "dense.tflite", "--input", "x.npy", "--output-dir", "o0", status=1)

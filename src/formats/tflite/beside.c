@@ -19,64 +19,75 @@ static void leave_out(tflite_reader *r, const wire_path *path, const wire_table 
 
 /* ---- signatures ---- */
 
-/* Which input or output of the sub-graph a tensor is; IR_NONE: none. */
-static uint32_t place_in(const tflite_reader *r, const wire_vector *list, int64_t tensor) {
-    for (uint64_t i = 0; i < list->n; i++) {
-        if (wire_fb_i32_at(&r->fb, list, i) == tensor) {
-            return (uint32_t)i;
-        }
-    }
-    return IR_NONE;
-}
-
 typedef struct port_list {
     ir_port *at;
     size_t n;
 } port_list;
 
-/* false: a fault, or a tensor that is none of the sub-graph's list. */
+/* false: a fault, or a tensor that `all` has no place for; one that only `kept` has none for is no port. */
 static bool read_ports(tflite_reader *r, const wire_path *outer, const wire_table *signature, tflite_field f,
-                       const wire_vector *list, port_list *ports) {
+                       const tflite_entry *entry, const uint32_t *all, const uint32_t *kept, port_list *ports) {
+    const size_t count = r->m->graphs.at[entry->graph].tensors.n;
     wire_vector maps = tflite_list(&r->fb, outer, signature, f);
-    ports->at = BASE_NEWS(r->arena, ir_port, maps.n + 1);
-    ports->n = (size_t)maps.n;
+    *ports = (port_list){.at = BASE_NEWS(r->arena, ir_port, maps.n + 1)};
     for (uint64_t i = 0; i < maps.n; i++) {
         wire_path path = {.outer = outer, .name = "tensor_map", .index = (int64_t)i};
         wire_table map = wire_fb_table_at(&r->fb, &path, &maps, i);
         const char *name = text_of(r, &path, &map, TFLITE_TensorMap_name);
-        uint32_t at = place_in(r, list, tflite_int(&r->fb, &path, &map, TFLITE_TensorMap_tensor_index));
-        if (wire_fb_failed(&r->fb) || at == IR_NONE) {
+        const int64_t tensor = tflite_int(&r->fb, &path, &map, TFLITE_TensorMap_tensor_index);
+        if (wire_fb_failed(&r->fb) || tensor < 0 || (uint64_t)tensor >= count || all[tensor] == IR_NONE) {
             return false;
         }
-        ports->at[i] = (ir_port){name, at};
+        if (kept[tensor] != IR_NONE) {
+            ports->at[ports->n++] = (ir_port){name, kept[tensor]};
+        }
     }
     return true;
 }
 
-/* Outputs by their places among those that were asked for; the others have none. */
-static void move_ports(const tflite_reader *r, const wire_vector *list, port_list *ports) {
-    const ir_graph *g = &r->m->graphs.at[0];
-    size_t kept = 0;
-    for (size_t i = 0; i < ports->n; i++) {
-        uint32_t tensor = (uint32_t)wire_fb_i32_at(&r->fb, list, ports->at[i].at), at = 0;
-        while (at < g->outputs.n && g->outputs.at[at] != tensor) {
-            at++;
-        }
-        if (at < g->outputs.n) {
-            ports->at[kept++] = (ir_port){ports->at[i].name, at};
-        }
+static uint32_t *no_places(const tflite_reader *r, const ir_graph *g) {
+    uint32_t *place = BASE_NEWS(r->arena, uint32_t, g->tensors.n + 1);
+    for (size_t t = 0; t < g->tensors.n; t++) {
+        place[t] = IR_NONE;
     }
-    ports->n = kept;
+    return place;
 }
 
-/* The graph whose inputs and outputs are those of the sub-graph; IR_NONE: it was not read as an entry. */
-static uint32_t graph_of(const tflite_reader *r, int64_t subgraph) {
-    for (size_t i = 0; i < r->entries.n; i++) {
-        if ((int64_t)r->entries.at[i].subgraph == subgraph) {
-            return r->entries.at[i].graph;
+static uint32_t *places_in(const tflite_reader *r, const ir_graph *g, const wire_vector *list) {
+    uint32_t *place = no_places(r, g);
+    for (uint64_t i = list->n; i-- > 0;) {
+        place[wire_fb_i32_at(&r->fb, list, i)] = (uint32_t)i; /* in range: the graph was read */
+    }
+    return place;
+}
+
+static void make_places(tflite_reader *r, tflite_entry *e, const wire_vector *subgraphs) {
+    const ir_graph *g = &r->m->graphs.at[e->graph];
+    wire_path path = {.name = "subgraph", .index = e->subgraph};
+    wire_table subgraph = wire_fb_table_at(&r->fb, &path, subgraphs, e->subgraph);
+    wire_vector in = tflite_list(&r->fb, &path, &subgraph, TFLITE_SubGraph_inputs);
+    wire_vector out = tflite_list(&r->fb, &path, &subgraph, TFLITE_SubGraph_outputs);
+    if (wire_fb_failed(&r->fb)) {
+        return;
+    }
+    e->input = places_in(r, g, &in);
+    e->output = e->kept = places_in(r, g, &out);
+    if (r->cut) {
+        e->kept = no_places(r, g);
+        for (size_t i = g->outputs.n; i-- > 0;) {
+            e->kept[g->outputs.at[i]] = (uint32_t)i;
         }
     }
-    return IR_NONE;
+}
+
+/* The sub-graph as it was read as an entry; NULL: it was not. */
+static tflite_entry *entry_of(tflite_reader *r, int64_t subgraph) {
+    for (size_t i = 0; i < r->entries.n; i++) {
+        if ((int64_t)r->entries.at[i].subgraph == subgraph) {
+            return &r->entries.at[i];
+        }
+    }
+    return NULL;
 }
 
 void tflite_read_entries(tflite_reader *r, const wire_table *model) {
@@ -87,10 +98,10 @@ void tflite_read_entries(tflite_reader *r, const wire_table *model) {
         wire_path path = {.name = "signature_def", .index = (int64_t)i};
         wire_table table = wire_fb_table_at(&r->fb, &path, &list, i);
         int64_t index = tflite_int(&r->fb, &path, &table, TFLITE_SignatureDef_subgraph_index);
-        if (!wire_fb_failed(&r->fb) && (uint64_t)index < r->subgraphs.n && graph_of(r, index) == IR_NONE) {
+        if (!wire_fb_failed(&r->fb) && (uint64_t)index < r->subgraphs.n && !entry_of(r, index)) {
             tflite_call entry = {.subgraph = (uint32_t)index};
             tflite_read_subgraph(r, &entry);
-            *BASE_PUSH(r->arena, &r->entries) = (tflite_entry){entry.subgraph, entry.graph};
+            *BASE_PUSH(r->arena, &r->entries) = (tflite_entry){.subgraph = entry.subgraph, .graph = entry.graph};
         }
     }
 }
@@ -99,21 +110,20 @@ static void read_signature(tflite_reader *r, const wire_path *path, const wire_t
                            const wire_vector *subgraphs) {
     const char *key = text_of(r, path, signature, TFLITE_SignatureDef_signature_key);
     int64_t index = tflite_int(&r->fb, path, signature, TFLITE_SignatureDef_subgraph_index);
-    uint32_t graph = graph_of(r, index);
-    if (wire_fb_failed(&r->fb) || graph == IR_NONE) {
+    tflite_entry *e = wire_fb_failed(&r->fb) ? NULL : entry_of(r, index);
+    if (!e) {
         return;
     }
-    wire_path subgraph_path = {.name = "subgraph", .index = index};
-    wire_table subgraph = wire_fb_table_at(&r->fb, &subgraph_path, subgraphs, (uint64_t)index);
-    wire_vector in = tflite_list(&r->fb, &subgraph_path, &subgraph, TFLITE_SubGraph_inputs);
-    wire_vector out = tflite_list(&r->fb, &subgraph_path, &subgraph, TFLITE_SubGraph_outputs);
+    if (!e->input) {
+        make_places(r, e, subgraphs);
+    }
     port_list inputs, outputs;
-    if (read_ports(r, path, signature, TFLITE_SignatureDef_inputs, &in, &inputs) &&
-        read_ports(r, path, signature, TFLITE_SignatureDef_outputs, &out, &outputs)) {
-        if (r->cut) {
-            move_ports(r, &out, &outputs);
+    if (!wire_fb_failed(&r->fb) &&
+        read_ports(r, path, signature, TFLITE_SignatureDef_inputs, e, e->input, e->input, &inputs) &&
+        read_ports(r, path, signature, TFLITE_SignatureDef_outputs, e, e->output, e->kept, &outputs)) {
+        if (!r->cut || outputs.n > 0) {
+            ir_signature_add(r->m, key, e->graph, inputs.at, inputs.n, outputs.at, outputs.n);
         }
-        ir_signature_add(r->m, key, graph, inputs.at, inputs.n, outputs.at, outputs.n);
     } else if (!wire_fb_failed(&r->fb)) {
         leave_out(r, path, signature, "it names tensors that are no inputs and outputs of its sub-graph");
     }
@@ -129,6 +139,8 @@ uint32_t tflite_subgraph_of(tflite_reader *r, const wire_table *model) {
         if (wire_fb_failed(&r->fb) || strcmp(names[i], r->signature) != 0) {
             continue;
         }
+        r->asked = (int64_t)i;
+        r->asked_table = table;
         int64_t index = tflite_int(&r->fb, &path, &table, TFLITE_SignatureDef_subgraph_index);
         if (!wire_fb_failed(&r->fb) && (uint64_t)index >= r->subgraphs.n) {
             tflite_error(&r->fb, &path, &table, TFLITE_SignatureDef_subgraph_index,
@@ -143,6 +155,47 @@ uint32_t tflite_subgraph_of(tflite_reader *r, const wire_table *model) {
         r->fb.failed = true;
     }
     return 0;
+}
+
+/* Names the tensors that are marked, and marks them as named. false: a fault, or a signature that does not fit. */
+static bool take_names(tflite_reader *r, tflite_field f, const bool *is_port, bool *named) {
+    const wire_path outer = {.name = "signature_def", .index = r->asked};
+    wire_vector maps = tflite_list(&r->fb, &outer, &r->asked_table, f);
+    for (uint64_t i = 0; i < maps.n; i++) {
+        wire_path path = {.outer = &outer, .name = "tensor_map", .index = (int64_t)i};
+        wire_table map = wire_fb_table_at(&r->fb, &path, &maps, i);
+        const char *name = text_of(r, &path, &map, TFLITE_TensorMap_name);
+        const int64_t tensor = tflite_int(&r->fb, &path, &map, TFLITE_TensorMap_tensor_index);
+        if (wire_fb_failed(&r->fb) || tensor < 0 || (uint64_t)tensor >= r->tensor_count || !is_port[tensor]) {
+            return false;
+        }
+        named[tensor] = true;
+        r->g->tensors.at[tensor].name = *name ? name : r->g->tensors.at[tensor].name;
+    }
+    return maps.n > 0;
+}
+
+static bool *marks(const tflite_reader *r, const uint32_t *tensors, size_t n) {
+    bool *marked = BASE_NEWS(r->arena, bool, r->tensor_count + 1);
+    for (size_t i = 0; i < n; i++) {
+        marked[tensors[i]] = true;
+    }
+    return marked;
+}
+
+void tflite_take_ports(tflite_reader *r) {
+    ir_graph *g = r->g;
+    bool *named = BASE_NEWS(r->arena, bool, r->tensor_count + 1);
+    const bool fits = take_names(r, TFLITE_SignatureDef_outputs, marks(r, g->outputs.at, g->outputs.n), named);
+    size_t kept = 0;
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        if (named[g->outputs.at[i]] || !fits || r->output_count > 0) {
+            g->outputs.at[kept++] = g->outputs.at[i];
+        }
+    }
+    r->cut = r->cut || kept < g->outputs.n;
+    g->outputs.n = kept;
+    (void)take_names(r, TFLITE_SignatureDef_inputs, marks(r, g->inputs.at, g->inputs.n), named);
 }
 
 /* ---- metadata ---- */

@@ -46,9 +46,11 @@ typedef struct tflite_call {
     uint32_t *output_variable; /* IR_NONE: no handle; handles are dropped */
 } tflite_call;
 
-/* A sub-graph that is called from outside, and the graph that was read from it. */
+/* A sub-graph that is called from outside, and the graph that was read from it. Of each tensor, once a signature is read:
+ * which of the sub-graph's inputs and outputs it is first, and which of the graph's outputs; IR_NONE: none. */
 typedef struct tflite_entry {
     uint32_t subgraph, graph;
+    uint32_t *input, *output, *kept;
 } tflite_entry;
 
 typedef struct tflite_reader {
@@ -74,6 +76,8 @@ typedef struct tflite_reader {
     bool *initialised;     /* of each sub-graph: CALL_ONCE has done it */
     bool every_signature;  /* of formats_options */
     const char *signature; /* of formats_options */
+    int64_t asked;         /* its number and table, once they are found */
+    wire_table asked_table;
     const char *const *outputs;
     size_t output_count;
     bool cut; /* the outputs are tensors that formats_options names, and not the file's */
@@ -122,6 +126,9 @@ void tflite_read_entries(tflite_reader *r, const wire_table *model);
 void tflite_read_beside(tflite_reader *r, const wire_table *model, const wire_vector *subgraphs);
 /* The sub-graph of the signature that is wanted; a fault: there is none of that name. */
 uint32_t tflite_subgraph_of(tflite_reader *r, const wire_table *model);
+/* Gives the inputs and outputs of r->g, an entry's, the names that the signature in demand has for them; outputs that it
+ * has not are left out where no others were asked for. */
+void tflite_take_ports(tflite_reader *r);
 /* ---- tflite.c ---- */
 /* Reads a sub-graph as a graph of its own, for the call; r goes on with the graph that it was at. */
 void tflite_read_subgraph(tflite_reader *r, tflite_call *call);

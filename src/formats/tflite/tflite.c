@@ -185,20 +185,32 @@ static void read_lists(tflite_reader *r, const wire_path *path, const wire_table
     }
 }
 
+/* An output of that name, or any tensor; tensor_count: none. */
+static uint32_t tensor_called(const tflite_reader *r, const char *name) {
+    uint32_t t = 0;
+    for (size_t i = 0; i < r->g->outputs.n; i++) {
+        if (strcmp(r->g->tensors.at[r->g->outputs.at[i]].name, name) == 0) {
+            return r->g->outputs.at[i];
+        }
+    }
+    while (t < r->tensor_count && strcmp(r->g->tensors.at[t].name, name) != 0) {
+        t++;
+    }
+    return t;
+}
+
 /* The outputs that were asked for, where all are names of tensors; formats_read knows the other names, and says which there
  * are none of. */
 static void choose_outputs(tflite_reader *r) {
     uint32_t *outputs = BASE_NEWS(r->arena, uint32_t, r->output_count + 1);
     for (size_t i = 0; i < r->output_count; i++) {
-        while (outputs[i] < r->tensor_count && strcmp(r->g->tensors.at[outputs[i]].name, r->outputs[i]) != 0) {
-            outputs[i]++;
-        }
+        outputs[i] = tensor_called(r, r->outputs[i]);
         if (outputs[i] == r->tensor_count) {
             return;
         }
     }
-    r->cut = r->output_count > 0;
-    r->g->outputs.n = r->cut ? 0 : r->g->outputs.n;
+    r->cut = r->cut || r->output_count > 0;
+    r->g->outputs.n = r->output_count > 0 ? 0 : r->g->outputs.n;
     for (size_t i = 0; i < r->output_count; i++) {
         *BASE_PUSH(r->arena, &r->g->outputs) = outputs[i];
     }
@@ -226,6 +238,9 @@ static void read_body(tflite_reader *r, const wire_path *path, const wire_table 
         return;
     }
     read_lists(r, path, subgraph);
+    if (!wire_fb_failed(&r->fb) && !call->outer && r->signature) {
+        tflite_take_ports(r);
+    }
     if (!wire_fb_failed(&r->fb) && !call->outer) {
         choose_outputs(r);
     }
@@ -347,7 +362,7 @@ static void read_model(tflite_reader *r) {
     tflite_call entry = {.subgraph = r->signature ? tflite_subgraph_of(r, &model) : 0};
     if (!wire_fb_failed(&r->fb)) {
         tflite_read_subgraph(r, &entry);
-        *BASE_PUSH(r->arena, &r->entries) = (tflite_entry){entry.subgraph, entry.graph};
+        *BASE_PUSH(r->arena, &r->entries) = (tflite_entry){.subgraph = entry.subgraph, .graph = entry.graph};
     }
     if (!wire_fb_failed(&r->fb) && r->every_signature) {
         tflite_read_entries(r, &model);

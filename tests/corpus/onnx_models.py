@@ -4,7 +4,9 @@ emitted C; or refused, where the manifest allows that or the reason is one of RE
 
   onnx_models.py [--all] [--only REGEX]
 
-Of what was recorded every model is evaluated and every 12th emitted (--all: all of them); a run is read for its inputs. Of the rest open extents
+Of what was recorded every model is evaluated and every 12th emitted (--all: all of them); a run is read for its inputs. Every 24th of them is
+also written as ONNX and as TFLite (--all: all), which ONNX Runtime and LiteRT's reference resolver run on what was recorded: what is refused, by
+Burin or by the runtime (which lacks kernels), is counted, and listed with --all. Of the rest open extents
 are 2 (OPEN: others), the inputs are made, floats and small whole numbers; a model that ONNX Runtime does not run either has no other answer than
 that C and evaluator agree. Run by the oracles' Python; by ctest's Python it starts that one.
 """
@@ -21,6 +23,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import by_oracles  # noqa: F401
+import roads
 import support
 
 import numpy as np
@@ -30,7 +33,7 @@ from onnx import numpy_helper
 BURIN = os.environ["BURIN"]
 ROOT = support.shared("corpus/onnx")
 FOLDERS = ("real", "ort", "burn", "onnx2c", "edge_valid")
-EACH = 12
+EACH, EACH_WRITTEN = 12, 24
 AT_LEAST = {"recorded": 730, "made": 66}
 # Of the largest value, beside 1e-3 of each: what another order of adding and, of narrow floats, another place of rounding make.
 LARGEST = {np.dtype(np.float16): 4e-3, np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-7}
@@ -152,6 +155,56 @@ def recorded(path, provider):
     return "equal", ""
 
 
+def written(path, ending):
+    """-> (verdict, why) of a model with recorded inputs and outputs, written in that format and run by its runtime"""
+    data = path.parent / "test_data_set_0"
+    model = onnx.load(path, load_external_data=False)
+    number = lambda p: int(re.findall(r"\d+", p.name)[-1])
+    inputs, outputs = (sorted(data.glob(f"{what}_*.pb"), key=number) for what in ("input", "output"))
+    given = [i for i in model.graph.input if i.name not in {t.name for t in model.graph.initializer}]
+    if set(kinds_of(model)) != {"tensor_type"} or any(i.type.WhichOneof("value") != "tensor_type" for i in given):
+        return "refused", "values that are no tensors"
+    arrays = [value_of(i, "tensor_type")[0] for i in inputs][:len(given)]
+    words = []
+    for port, array in zip(given, arrays):
+        if array.ndim and any(not d.HasField("dim_value") for d in port.type.tensor_type.shape.dim):
+            words += ["--shape", f"{port.name}=" + "x".join(map(str, array.shape))]
+    with tempfile.TemporaryDirectory() as folder:
+        to = pathlib.Path(folder) / f"m.{ending}"
+        try:
+            done = subprocess.run([BURIN, "compile", path, "-o", to, "--check-cases", "1", "--quiet", *words], capture_output=True, text=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            return "refused", "it takes more than 120 s"
+        if done.returncode:
+            return "other" if done.returncode == 3 else "refused", words_of(done)
+        ports, got = roads.answers(to, lambda ports: [[a.reshape(s) if a.size == np.prod(s) else a for a, (s, _) in zip(arrays, ports)]])
+    if ports is None:
+        return "refused", f"by the runtime: {got}"
+    for k, (one, file) in enumerate(zip(got[0], outputs)):
+        want = value_of(file, "tensor_type")[0]
+        why = differ(one.reshape(want.shape) if one.size == want.size else one, want, is_narrow(model))
+        if why:
+            return "other", f"output {k}: {why}"
+    return "equal", ""
+
+
+def report_written(what, results, whole):
+    """Whether none is other, or an end that is none."""
+    counts, reasons, fine = collections.Counter(), collections.Counter(), True
+    for name, (verdict, why) in results:
+        by = verdict if verdict != "refused" else "refused by the runtime" if why.startswith("by the runtime") else "refused"
+        counts[by] += 1
+        reasons[re.sub(r"^.*?node\[\d+\]( \"[^\"]*\")? |\(byte.*$", "", why)[:90]] += verdict == "refused"
+        if verdict == "other" or why.startswith("status"):
+            fine = fine and name in KNOWN
+            print(f"   {verdict} {name}: {why[:200]}")
+    if whole:
+        for why, n in reasons.most_common(60):
+            print(f"   {n:4} {why}")
+    print(f"{what}: {len(results)} models: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()))
+    return fine
+
+
 def open_extents(path):
     """Options that say the model's open extents, from what is asked for; and the refusal that is left"""
     words = list(OPEN.get(str(path.relative_to(ROOT)), ()))
@@ -253,6 +306,10 @@ def main():
         chosen = [name for name, (verdict, _) in first if verdict == "equal"]
         chosen = chosen if options.all else chosen[::EACH]
         fine &= report("recorded, emitted C", list(zip(chosen, pool.map(lambda n: recorded(ROOT / n, "host"), chosen))), expectations)[0]
+        chosen = [name for name, (verdict, _) in first if verdict == "equal"]
+        chosen = chosen if options.all else chosen[::EACH_WRITTEN]
+        for ending, words in (("onnx", "ONNX in ONNX Runtime"), ("tflite", "TFLite in LiteRT")):
+            fine &= report_written(f"recorded, written as {words}", list(zip(chosen, pool.map(lambda n: written(ROOT / n, ending), chosen))), options.all)
         others, same = report("made, evaluator and emitted C", list(zip(rest, pool.map(lambda n: made(ROOT / n), rest))), expectations)
     if not options.only:
         for what, n in (("recorded", equal), ("made", same)):

@@ -89,23 +89,37 @@ def ours(path, feeds, provider, count, options):
     return [np.load(next(pathlib.Path("out").glob(f"output_{i}*"))) for i in range(count)]
 
 
-os.chdir(tempfile.mkdtemp())
-every = {**{name: ([], *row) for name, row in MODELS.items()}, **OPEN}
-for name, (options, nodes, inputs, outputs, constants, make) in every.items():
+EVERY = {**{name: ([], *row) for name, row in MODELS.items()}, **OPEN}
+
+
+def model_of(name):
+    """-> (options of burin, the model, what makes its inputs of a share)"""
+    options, nodes, inputs, outputs, constants, make = EVERY[name]
     graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info(*x) for x in inputs],
                               [helper.make_tensor_value_info(*x, None) for x in outputs], [helper.make_tensor(*x) for x in constants])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
-    path = pathlib.Path(f"{name}.onnx")
-    onnx.save(model, path)
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    burin("compile", path, "-o", name, *options)
-    subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c", f"{name}/{name}_kernels.c", "-o", "/dev/null"], check=True)
-    for share in SHARES:
-        feeds = make(share)
-        want = session.run(None, feeds)
-        for provider in ("reference", "host"):
-            for i, (a, b) in enumerate(zip(want, ours(path, feeds, provider, len(want), options), strict=True)):
-                assert a.shape == b.shape and a.dtype == b.dtype, (name, share, provider, i, a.shape, b.shape)
-                assert np.allclose(a, b, 1e-4, 1e-5), (name, share, provider, i, a, b)
-    print(f"{name}: {len(SHARES)} runs")
+    return options, model, make
+
+
+def main():
+    os.chdir(tempfile.mkdtemp())
+    for name in EVERY:
+        options, model, make = model_of(name)
+        path = pathlib.Path(f"{name}.onnx")
+        onnx.save(model, path)
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        burin("compile", path, "-o", name, *options)
+        subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c", f"{name}/{name}_kernels.c", "-o", "/dev/null"], check=True)
+        for share in SHARES:
+            feeds = make(share)
+            want = session.run(None, feeds)
+            for provider in ("reference", "host"):
+                for i, (a, b) in enumerate(zip(want, ours(path, feeds, provider, len(want), options), strict=True)):
+                    assert a.shape == b.shape and a.dtype == b.dtype, (name, share, provider, i, a.shape, b.shape)
+                    assert np.allclose(a, b, 1e-4, 1e-5), (name, share, provider, i, a, b)
+        print(f"{name}: {len(SHARES)} runs")
+
+
+if __name__ == "__main__":
+    main()

@@ -149,9 +149,12 @@ typedef struct burin_load_options {
     /* Operators whose outputs are random numbers of a distribution give its mean in their place; false: they are refused. USAGE
      * where there is none. */
     bool random_mean;
+    /* "tflm" or "litert": where a TFLite file contradicts itself (a shape that it records, and another that it tells the operator),
+     * whose reading it is; say the same in burin_compile_options. NULL: "tflm". */
+    const char *numerics;
 } burin_load_options;
 #define BURIN_LOAD_OPTIONS_INIT                                                                                        \
-    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, false }
+    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, false, NULL }
 /* options may be NULL: as burin_load. */
 BURIN_API burin_status burin_load_with(burin_context *context, const char *path, const burin_load_options *options,
                                        burin_model **model);

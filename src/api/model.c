@@ -82,6 +82,7 @@ static formats_options resolve(burin_context *c, const burin_load_options *given
     to.states = copy_texts(c, o.states, o.state_count);
     to.state_count = o.state_count;
     to.random_mean = o.random_mean;
+    to.numerics = o.numerics != NULL ? base_strdup(c->arena, o.numerics) : "tflm";
     return to;
 }
 
@@ -142,6 +143,11 @@ static base_status load(burin_context *c, void *arguments) {
     m->bytes = (base_bytes){.at = file.at, .size = file.size};
     m->options = resolve(c, call->options);
     m->options.folder = call->bytes == NULL ? folder_of(c, m->file) : NULL;
+    if (status == BASE_OK && strcmp(m->options.numerics, "tflm") != 0 && strcmp(m->options.numerics, "litert") != 0) {
+        base_error(&c->diags, NULL, "numerics: there is no %s: tflm, litert",
+                   base_printable(c->arena, m->options.numerics, strlen(m->options.numerics), 40));
+        status = BASE_USAGE;
+    }
     if (status == BASE_OK) {
         status = add_ops(c, call->options);
     }

@@ -183,6 +183,12 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
     if (status == BASE_OK) {
         status = one_of(c, "numerics", o.numerics, "tflm", "litert");
     }
+    if (status == BASE_OK && m->ir->by_numerics && strcmp(o.numerics, m->options.numerics) != 0) {
+        base_error(&c->diags, NULL,
+                   "numerics: %s contradicts itself, and was loaded as %s reads it: load it with the same numerics",
+                   m->file, m->options.numerics);
+        status = BASE_USAGE;
+    }
     if (status == BASE_OK) {
         status = one_of(c, "layout", o.layout, "folder", "single");
     }

@@ -360,6 +360,7 @@ int cli_load_options(cli *c, burin_load_options *o) {
     o->states = a->state.at;
     o->state_count = a->state.n;
     o->random_mean = a->random_mean;
+    o->numerics = a->numerics;
     o->ops = a->ops.at;
     o->op_count = a->ops.n;
     o->signature = a->signature;

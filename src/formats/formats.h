@@ -77,6 +77,7 @@ typedef struct formats_options {
     /* For looking at a model: operators that are not supported stay in the graph, without attributes, under a name that
      * no operator has ("custom Detect"); what else is not supported is still refused. */
     bool keep_unsupported;
+    const char *numerics; /* "tflm", "litert": whose reading of a file that contradicts itself; NULL: "tflm" */
     formats_writing writing;
     /* A file that the model names stands here, not in its folder; NULL: none does. */
     const char *beside;

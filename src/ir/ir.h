@@ -134,6 +134,7 @@ typedef struct ir_model {
     BASE_VEC(ir_signature) signatures;
     BASE_VEC(ir_metadata) metadata;
     BASE_VEC(ir_listed) takes, gives; /* empty: each is a tensor */
+    bool by_numerics;                 /* the file contradicts itself, and was read as one of the numerics reads it */
 } ir_model;
 
 /* How many tensors a form has; SIZE_MAX: it is none. */

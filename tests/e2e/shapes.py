@@ -121,6 +121,48 @@ for name, last in (("detect", []), ("behind", [("RELU", [3], [7], None, None)]))
 model("short", [("x", "f32", [1, 2, 4], {}), ("y", "f32", [2], {})], [("RELU", [0], [1])], [0], [1])
 refused("compile", "short.tflite", "-o", "short", status=1, says=["output Y is [2], and the definition gives [1,2,4]"])
 
+assert run("short", [list(range(-3, 5))], "--numerics", "litert") == [[0, 0, 0, 0, 1, 2, 3, 4]]  # LiteRT's kernels resize what they write
+done = burin("compile", "short.tflite", "--numerics", "litert", "-o", "long")
+assert "output 0 is recorded as 2, and gets 1x2x4: that is taken, as LiteRT does" in done.stderr
+
+# ---- a shape that is recorded and another that the operator is told: TFLM's kernel goes by the former, LiteRT's by the latter ----
+X = [0, 1, 2, 3, 4, 5]
+TOLD, COLUMN = {"data": [2, 3]}, [("0", "i32", [], {"data": [0]}), ("column", "f32", [3], {})]
+for name, tensors, operator in (
+        ("told_in", [("shape", "i32", [2], TOLD), ("rows", "f32", [3, 2], {})], ("RESHAPE", [0, 1], [2])),
+        ("told_option", [("shape", "i32", [2], TOLD), ("rows", "f32", [3, 2], {})], ("RESHAPE", [0], [2], Table(_0=Vector([2, 3], "i"))))):
+    model(name, [("x", "f32", [6], {}), *tensors, *COLUMN], [operator, ("GATHER", [2, 3], [4], Table(_0=("i", 1)))], [0], [4])
+    assert run(name, [X]) == [[0, 2, 4]] and run(name, [X], "--numerics", "litert") == [[0, 3]]
+    told = "its shape is to be [2, 3], recorded is [3, 2]: "
+    assert told + "[3, 2] is taken, as TFLM does, not LiteRT" in burin("inspect", f"{name}.tflite").stderr
+    assert told + "[2, 3] is taken, as LiteRT does, not TFLM" in burin("plan", f"{name}.tflite", "--numerics", "litert").stderr
+# what is computed is read by LiteRT alone; given as a constant it counts
+model("told_late", [("x", "f32", [6], {}), ("shape", "i32", [2], {}), ("rows", "f32", [3, 2], {}), *COLUMN],
+      [("RESHAPE", [0, 1], [2]), ("GATHER", [2, 3], [4], Table(_0=("i", 1)))], [0, 1], [4])
+assert "input 1 is computed, and not read: the recorded shape is taken, as TFLM does" in burin("inspect", "told_late.tflite").stderr
+refused("plan", "told_late.tflite", "--numerics", "litert", status=1, says=["RESHAPE whose input 1 is computed", "--constant NAME=FILE"])
+pathlib.Path("told.bin").write_bytes(struct.pack("<2i", 2, 3))
+assert run("told_late", [X], "--constant", "shape=told.bin") == [[0, 3]]
+# what is impossible does not count, with either
+for name, told, recorded in (("told_wrong", [4, 2], [3, 2]), ("recorded_wrong", [3, 2], [3, 1])):
+    model(name, [("x", "f32", [6], {}), ("shape", "i32", [2], {"data": told}), ("rows", "f32", recorded, {}), *COLUMN],
+          [("RESHAPE", [0, 1], [2]), ("GATHER", [2, 3], [4], Table(_0=("i", 1)))], [0], [4])
+    assert run(name, [X]) == run(name, [X], "--numerics", "litert") == [[0, 2, 4]]
+model("both_wrong", [("x", "f32", [6], {}), ("shape", "i32", [2], {"data": [4, 2]}), ("rows", "f32", [3], {})], [("RESHAPE", [0, 1], [2])], [0], [2])
+refused("inspect", "both_wrong.tflite", status=1, says=["its shape is to be [4, 2], recorded is [3]: neither holds the elements of 6"])
+for name, axes, recorded, ends in (("all_ones", [], [3, 1], ["3x1", "3"]), ("one_axis", [0], [1, 3], ["1x3", "3x1"])):
+    model(name, [("x", "f32", [1, 3, 1], {}), ("y", "f32", recorded, {})], [("SQUEEZE", [0], [1], Table(_0=Vector(axes, "i")))], [0], [1])
+    assert shapes(name)[1] == [ends[0]]
+    assert f"its shape is to be {'[3]' if not axes else '[3, 1]'}" in burin("plan", f"{name}.tflite", "--numerics", "litert").stderr
+# of EXPAND_DIMS, and of outputs that split unequally, TFLM reads no more than LiteRT does
+model("expanded", [("x", "f32", [2, 3], {}), ("0", "i32", [], {"data": [0]}), ("y", "f32", [2, 3, 1], {})], [("EXPAND_DIMS", [0, 1], [2])], [0], [2])
+assert shapes("expanded")[1] == ["1x2x3"]
+SPLIT = [("x", "f32", [5], {}), ("0", "i32", [], {"data": [0]}), ("a", "f32", [2], {}), ("b", "f32", [3], {}), ("sizes", "i32", [2], {"data": [3, 2]})]
+model("unequal", SPLIT, [("SPLIT", [1, 0], [2, 3], Table(_0=("i", 2)))], [0], [2, 3])
+refused("inspect", "unequal.tflite", status=1, says=["SPLIT", "an extent of 5 does not split into 2 equal ones"])
+model("sizes", SPLIT, [("SPLIT_V", [0, 4, 1], [2, 3], Table(_0=("i", 2)))], [0], [2, 3])
+assert run("sizes", [X[:5]]) == [[0, 1], [2, 3, 4]] and run("sizes", [X[:5]], "--numerics", "litert") == [[0, 1, 2], [3, 4]]
+
 # ---- batch dimensions may be counted from the indices' end ----
 for name, batch in (("ahead", 1), ("behind_end", -1)):
     model(name, [("x", "f32", [2, 3], {}), ("at", "i32", [2, 2], {"data": [2, 0, 1, 1]}), ("y", "f32", [2, 2], {})],

@@ -53,6 +53,7 @@ struct tflite_op {
     uint32_t added; /* a tensor that a step has made of options, the node's last input; 0: none, or as numbered + 1 */
     ir_node *node;
     bool recorded; /* of the recorded shapes of its inputs and outputs none is known to be wrong or missing */
+    bool told;     /* a step has found what OUT_SHAPE or OUT_EXTENTS is about in an input, so options do not count */
     bool infers;   /* the recorded shapes of its outputs may be wrong: attributes follow from its inputs */
 };
 
@@ -62,6 +63,9 @@ void tflite_make_attributes(tflite_op *op, uint32_t id);
 /* The node's inputs have their shapes: gives them to its outputs, by its definition. Where op->recorded, the shapes that the
  * file records hold where the definition gives none. */
 void tflite_infer(tflite_op *op);
+/* In LiteRT's numerics, whose kernels resize their outputs: where the file records another shape than the definition gives, that is
+ * inferred, with a warning. */
+void tflite_resize(tflite_op *op);
 /* Symbols for the extents of the outputs (of those shapes) that the definition counts (bit k of dynamic[i]) or that follow
  * from extents that data decides. false: noted as not supported. */
 bool tflite_follow(tflite_op *op, ir_shape *shapes, const uint32_t *dynamic);

@@ -260,6 +260,7 @@ static void make_node(tflite_op *op, uint32_t id) {
     if (wire_fb_failed(&r->fb) || formats_notes_count(r->notes) > notes) {
         return; /* it lacks attributes */
     }
+    tflite_resize(op);
     if (op->infers) {
         tflite_infer(op);
     }

@@ -60,6 +60,7 @@ typedef struct tflite_reader {
     base_diags *d;
     bool keep_unsupported; /* of formats_options */
     formats_shapes shapes; /* of formats_options */
+    bool litert;           /* of formats_options: LiteRT's numerics */
     bool usage;            /* they do not fit the model */
     wire_fb fb;
     ir_model *m;

@@ -4,7 +4,7 @@
  * integers that follow from shapes, so that chains from SHAPE to RESHAPE end in constants. What the file records for such
  * a tensor is one possible shape, and not used. Knows no operator.
  */
-#include "formats/tflite/dictionary.h"
+#include "formats/tflite/steps.h"
 
 #include <string.h>
 
@@ -156,6 +156,29 @@ void tflite_infer(tflite_op *op) {
         if (t->data == NULL && t->state == IR_NONE) {
             tflite_set_shape(r, node->outputs[i], &shapes[i]);
         }
+    }
+}
+
+void tflite_resize(tflite_op *op) {
+    tflite_reader *r = op->r;
+    const ir_node *node = op->node;
+    uint32_t *dynamic = BASE_NEWS(r->arena, uint32_t, node->output_count + 1);
+    ir_shape *shapes = BASE_NEWS(r->arena, ir_shape, node->output_count + 1);
+    base_diags ignored = {.arena = r->arena};
+    if (!r->litert || op->infers || !ops_has(tflite_definitions(r), node->op) ||
+        ops_output_shapes(r->arena, r->ops, r->m, r->g, node, NULL, shapes, NULL, dynamic, NULL, &ignored) != BASE_OK) {
+        return;
+    }
+    for (size_t i = 0; i < node->output_count; i++) {
+        const ir_tensor *t = &r->g->tensors.at[node->outputs[i]];
+        if (dynamic[i] || t->data || t->state != IR_NONE || ir_shape_same(&t->shape, &shapes[i])) {
+            continue;
+        }
+        tflite_op_warn(op, "output %zu is recorded as %s, and gets %s: that is taken, as LiteRT does", i,
+                       ir_shape_print(r->arena, &t->shape), ir_shape_print(r->arena, &shapes[i]));
+        r->m->by_numerics = true;
+        op->infers = true;
+        op->recorded = false;
     }
 }
 

@@ -32,6 +32,16 @@ void tflite_op_error(tflite_op *op, const char *format, ...) {
     wire_fb_error(&op->r->fb, op->path, op->table.at, "%s", message);
 }
 
+void tflite_op_warn(tflite_op *op, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *message = base_vprintf(op->r->arena, format, list);
+    va_end(list);
+    base_place place = {.file = op->r->file, .byte = op->table.at, .has_byte = true};
+    place.path = wire_path_print(op->r->arena, op->path);
+    base_warn(op->r->d, &place, "%s", message);
+}
+
 void tflite_op_option_error(tflite_op *op, int field, const char *format, ...) {
     va_list list;
     va_start(list, format);

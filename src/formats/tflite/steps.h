@@ -42,6 +42,13 @@ int64_t *tflite_op_constant(tflite_op *op, int input, size_t *n);
 /* Of a list of extents one may be -1: it becomes what is left of the whole, which is all elements of input 0, or (where
  * the node has an axis) its extent there. false: a fault, reported. */
 bool tflite_op_solve(tflite_op *op, int64_t *list, size_t n);
+/* Does the operator take what is recorded of the attribute of OUT_SHAPE or OUT_EXTENTS, whatever it is told? */
+bool tflite_op_reads_recorded(const tflite_op *op);
+/* The attribute that OUT_SHAPE or OUT_EXTENTS takes from what is recorded, as the operator is told it (one extent may be -1). Where the two
+ * differ, what is impossible does not count; else what TFLM's kernel reads in its numerics, what it is told otherwise. */
+void tflite_op_told(tflite_op *op, const tflite_step *step, int64_t *list, size_t n);
+/* A doubt about the operator that ends nothing. */
+void tflite_op_warn(tflite_op *op, const char *format, ...) TFLITE_LIKE_PRINTF(2, 3);
 /* An attribute that is the shape: -1 for an extent that data decides, if there is one. */
 void tflite_op_shape_attr(tflite_op *op, const char *name, const ir_shape *shape);
 

@@ -271,13 +271,20 @@ static int64_t *partly_known(tflite_op *op, int input, size_t *n) {
 
 static void make_said_in(tflite_op *op, const tflite_step *step) {
     size_t n;
-    if (op->infers && (size_t)step->a < op->input_count && op->inputs[step->a] != IR_NONE) {
-        int64_t *list = step->b ? partly_known(op, step->a, &n) : NULL;
+    const bool there = (size_t)step->a < op->input_count && op->inputs[step->a] != IR_NONE;
+    uint64_t elements = 1;
+    if (there && !tflite_op_input(op, (size_t)step->a)->data && tflite_op_reads_recorded(op) &&
+        (!ir_shape_elements(&tflite_op_input(op, (size_t)step->a)->shape, &elements) || elements)) {
+        tflite_op_warn(op, "input %d is computed, and not read: the recorded %s is taken, as TFLM does", step->a,
+                       step->name);
+    } else if (there) {
+        int64_t *list = op->infers && step->b ? partly_known(op, step->a, &n) : NULL;
         list = list || wire_fb_failed(&op->r->fb) ? list : tflite_op_constant(op, step->a, &n);
-        if (list && tflite_op_solve(op, list, n)) {
-            ir_attr_ints(op->r->m, op->node, step->name, list, n);
+        if (list) {
+            tflite_op_told(op, step, list, n);
         }
     }
+    op->told = op->told || there;
     op->dropped |= (uint32_t)1 << step->a;
 }
 

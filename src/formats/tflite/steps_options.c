@@ -321,9 +321,9 @@ const tflite_step_kind tflite_step_typed_as_inputs = {"TYPED_AS_INPUTS", make_ty
 
 /* ---- SAID ---- */
 
-/* Where an input says it, that counts. */
+/* Where an input says it, that counts. [0] is how old converters wrote a scalar. */
 static void make_said(tflite_op *op, const tflite_step *step) {
-    if (!op->infers || !op->options.at || ir_attr_find(op->node, step->name)) {
+    if (op->told || !op->options.at) {
         return;
     }
     wire_vector v = tflite_list(&op->r->fb, op->options_path, &op->options, (tflite_field)step->a);
@@ -335,8 +335,10 @@ static void make_said(tflite_op *op, const tflite_step *step) {
     for (uint64_t i = 0; i < v.n; i++) {
         list[i] = wire_fb_i32_at(&op->r->fb, &v, i);
     }
-    if (v.present && tflite_op_solve(op, list, (size_t)v.n)) {
-        ir_attr_ints(op->r->m, op->node, step->name, list, (size_t)v.n);
+    uint64_t whole;
+    const bool scalar = v.n == 1 && list[0] == 0 && ir_shape_elements(&tflite_op_input(op, 0)->shape, &whole) && whole;
+    if (v.present) {
+        tflite_op_told(op, step, list, scalar ? 0 : (size_t)v.n);
     }
 }
 

@@ -70,6 +70,95 @@ static void put_out_extents(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_out_extents = {"OUT_EXTENTS", make_out_extents, put_out_extents};
 
+/* ---- what is recorded and what the operator is told ---- */
+
+/* The step that takes what is recorded. */
+static const tflite_step *recorded_step(const tflite_op *op) {
+    for (size_t i = 0; i < TFLITE_MOST_STEPS && op->word->steps[i].kind; i++) {
+        const tflite_step *step = &op->word->steps[i];
+        if (step->kind == &tflite_step_out_shape || step->kind == &tflite_step_out_extents) {
+            return step;
+        }
+    }
+    return NULL;
+}
+
+bool tflite_op_reads_recorded(const tflite_op *op) {
+    const tflite_step *step = recorded_step(op);
+    return step && step->b && !op->infers && !op->r->litert;
+}
+
+/* Do the extents hold the input's elements: along the axis, or all? */
+static bool are_whole(const tflite_op *op, const int64_t *list, size_t n) {
+    const ir_attr *axis = ir_attr_find(op->node, "axis");
+    const ir_shape *x = &tflite_op_input(op, op->dropped & 1 ? 1 : 0)->shape;
+    int64_t have = axis ? 0 : 1;
+    uint64_t whole;
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] < 0 ||
+            (axis ? __builtin_add_overflow(have, list[i], &have) : __builtin_mul_overflow(have, list[i], &have))) {
+            return false;
+        }
+    }
+    return axis ? have == x->dim[axis->v.i] : ir_shape_elements(x, &whole) && (uint64_t)have == whole;
+}
+
+/* tflite_op_solve, without a word. */
+static bool can_be_solved(tflite_op *op, int64_t *list, size_t n) {
+    base_diags *d = op->r->fb.d, ignored = {.arena = op->r->arena};
+    op->r->fb.d = &ignored;
+    const bool solved = tflite_op_solve(op, list, n);
+    op->r->fb.d = d;
+    op->r->fb.failed = false;
+    return solved;
+}
+
+static const char *print_list(base_arena *arena, const int64_t *list, size_t n) {
+    base_text t = {.arena = arena};
+    base_puts(&t, "[");
+    for (size_t i = 0; i < n; i++) {
+        base_put(&t, "%s%lld", i ? ", " : "", (long long)list[i]);
+    }
+    base_puts(&t, "]");
+    return t.at;
+}
+
+void tflite_op_told(tflite_op *op, const tflite_step *step, int64_t *list, size_t n) {
+    base_arena *arena = op->r->arena;
+    const ir_attr *recorded = ir_attr_find(op->node, step->name);
+    if (wire_fb_failed(&op->r->fb)) {
+        return;
+    }
+    if (op->infers || !recorded) {
+        if (tflite_op_solve(op, list, n)) {
+            ir_attr_ints(op->r->m, op->node, step->name, list, n);
+        }
+        return;
+    }
+    const bool moves = recorded_step(op)->a, told = can_be_solved(op, list, n) && (!moves || are_whole(op, list, n)),
+               kept = moves && are_whole(op, recorded->v.ints, recorded->n);
+    if (told && recorded->n == n && (!n || !memcmp(recorded->v.ints, list, n * sizeof *list))) {
+        return;
+    }
+    const char *says = print_list(arena, list, n), *has = print_list(arena, recorded->v.ints, recorded->n);
+    if (!told && !kept) {
+        tflite_op_error(op, "its %s is to be %s, recorded is %s: neither holds the elements of %s", step->name, says,
+                        has, ir_shape_print(arena, &tflite_op_input(op, op->dropped & 1 ? 1 : 0)->shape));
+        return;
+    }
+    const bool both = told && kept && recorded_step(op)->b, keeps = kept && (!told || tflite_op_reads_recorded(op));
+    tflite_op_warn(op, "its %s is to be %s, recorded is %s: %s is taken%s", step->name, says, has, keeps ? has : says,
+                   !both   ? ""
+                   : keeps ? ", as TFLM does, not LiteRT"
+                           : ", as LiteRT does, not TFLM");
+    op->r->m->by_numerics = op->r->m->by_numerics || both;
+    if (!keeps) {
+        ir_attr_ints(op->r->m, op->node, step->name, list, n);
+        op->infers = true;
+        op->recorded = false;
+    }
+}
+
 /* ---- INPUTS, OUTPUTS, TIMES, EVEN ---- */
 
 static void put_inputs(tflite_out *out, const tflite_step *step) {
@@ -108,13 +197,13 @@ static void put_even(tflite_out *out, const tflite_step *step) {
 
 static void make_even(tflite_op *op, const tflite_step *step) {
     const ir_attr *axis = ir_attr_find(op->node, "axis");
-    if (!op->infers || !axis) {
+    if (!axis) {
         return;
     }
     /* The inputs that are left: SPLIT drops the axis, its first. */
     const ir_shape *x = &tflite_op_input(op, op->dropped & 1 ? 1 : 0)->shape;
     const int64_t whole = x->dim[axis->v.i], n = (int64_t)op->output_count;
-    if (whole % n) {
+    if (whole % n && (op->infers || !tflite_op_reads_recorded(op))) {
         tflite_op_error(op, "an extent of %lld does not split into %lld equal ones", (long long)whole, (long long)n);
         return;
     }
@@ -122,7 +211,11 @@ static void make_even(tflite_op *op, const tflite_step *step) {
     for (size_t i = 0; i < op->output_count; i++) {
         sizes[i] = whole / n;
     }
-    ir_attr_ints(op->r->m, op->node, step->name, sizes, op->output_count);
+    if (op->infers) {
+        ir_attr_ints(op->r->m, op->node, step->name, sizes, op->output_count);
+    } else {
+        tflite_op_told(op, step, sizes, op->output_count);
+    }
 }
 
 const tflite_step_kind tflite_step_even = {"EVEN", make_even, put_even};
@@ -209,10 +302,20 @@ static bool ones(const ir_shape *longer, const ir_shape *shorter, int64_t axes[I
     return k == shorter->rank;
 }
 
+static void say_shape(tflite_op *op, const tflite_step *step, const ir_shape *shape) {
+    int64_t list[IR_MAX_RANK];
+    memcpy(list, shape->dim, sizeof list);
+    if (op->infers) {
+        tflite_op_shape_attr(op, step->name, shape);
+    } else {
+        tflite_op_told(op, step, list, shape->rank);
+    }
+}
+
 static void make_ones_in(tflite_op *op, const tflite_step *step) {
     const ir_shape *x = &tflite_op_input(op, 0)->shape;
     size_t n;
-    int64_t *list = op->infers ? tflite_op_constant(op, step->a, &n) : NULL;
+    int64_t *list = tflite_op_constant(op, step->a, &n);
     op->dropped |= (uint32_t)1 << step->a;
     if (!list) {
         return;
@@ -231,7 +334,7 @@ static void make_ones_in(tflite_op *op, const tflite_step *step) {
         shape.dim[i] = i < axis ? x->dim[i] : i == axis ? 1 : x->dim[i - 1];
         shape.symbol[i] = i < axis ? x->symbol[i] : i == axis ? 0 : x->symbol[i - 1];
     }
-    tflite_op_shape_attr(op, step->name, &shape);
+    say_shape(op, step, &shape);
 }
 
 static void put_ones_in(tflite_out *out, const tflite_step *step) {
@@ -280,9 +383,6 @@ static void put_ones_out(tflite_out *out, const tflite_step *step) {
 
 /* No axes: every one of extent 1. */
 static void make_ones_out(tflite_op *op, const tflite_step *step) {
-    if (!op->infers) {
-        return;
-    }
     const ir_shape *x = &tflite_op_input(op, 0)->shape;
     wire_vector list = tflite_list(&op->r->fb, op->options_path, &op->options, (tflite_field)step->a);
     bool gone[IR_MAX_RANK] = {false};
@@ -305,7 +405,7 @@ static void make_ones_out(tflite_op *op, const tflite_step *step) {
             shape.dim[shape.rank++] = x->dim[i];
         }
     }
-    tflite_op_shape_attr(op, step->name, &shape);
+    say_shape(op, step, &shape);
 }
 
 const tflite_step_kind tflite_step_ones_out = {"ONES_OUT", make_ones_out, put_ones_out};

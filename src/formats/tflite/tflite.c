@@ -379,6 +379,7 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
         r.keep_unsupported = options->keep_unsupported;
         r.shapes = options->shapes;
         r.ops = options->ops;
+        r.litert = options->numerics && !strcmp(options->numerics, "litert");
         r.signature = options->signature;
         r.outputs = options->outputs;
         r.output_count = options->output_count;

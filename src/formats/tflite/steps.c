@@ -80,8 +80,9 @@ int64_t *tflite_op_constant(tflite_op *op, int input, size_t *n) {
                    "contents: --constant NAME=FILE");
         return NULL;
     }
-    if ((t->type != BASE_I32 && t->type != BASE_I64) || !ir_shape_elements(&t->shape, &count)) {
-        tflite_op_error(op, "input %d has type %s: expected i32 or i64", input, base_type_name(t->type));
+    const bool integer = t->type == BASE_I8 || t->type == BASE_I16 || t->type == BASE_I32 || t->type == BASE_I64;
+    if (!integer || !ir_shape_elements(&t->shape, &count)) {
+        tflite_op_error(op, "input %d has type %s: expected i8, i16, i32 or i64", input, base_type_name(t->type));
         return NULL;
     }
     if (count > MOST_INTS) {

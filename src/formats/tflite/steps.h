@@ -9,7 +9,7 @@
 #include "formats/tflite/dictionary.h"
 
 extern const tflite_step_kind tflite_step_act, tflite_step_int, tflite_step_of_i16, tflite_step_ints,
-    tflite_step_floats, tflite_step_float, tflite_step_axis, tflite_step_count, tflite_step_said, tflite_step_only,
+    tflite_step_floats, tflite_step_float, tflite_step_axis, tflite_step_count, tflite_step_said, tflite_step_only, tflite_step_table,
     tflite_step_body, tflite_step_multiplier, tflite_step_typed_as_inputs;
 extern const tflite_step_kind tflite_step_axis_in, tflite_step_axes_in, tflite_step_perm_in, tflite_step_pads_in,
     tflite_step_said_in, tflite_step_list_in, tflite_step_pairs_in, tflite_step_int_in;
@@ -37,7 +37,7 @@ void tflite_op_error(tflite_op *op, const char *format, ...) TFLITE_LIKE_PRINTF(
 void tflite_op_option_error(tflite_op *op, int field, const char *format, ...) TFLITE_LIKE_PRINTF(3, 4);
 /* axis from 0, for a tensor of that rank; -1: a fault, reported. */
 int64_t tflite_op_axis(tflite_op *op, int64_t axis, uint32_t rank);
-/* The contents of a constant input of i32 or i64, which is dropped; NULL: not constant (noted), or a fault. */
+/* The contents of a constant input of integers, which is dropped; NULL: not constant (noted), or a fault. */
 int64_t *tflite_op_constant(tflite_op *op, int input, size_t *n);
 /* Of a list of extents one may be -1: it becomes what is left of the whole, which is all elements of input 0, or (where
  * the node has an axis) its extent there. false: a fault, reported. */

@@ -124,6 +124,25 @@ static void put_only(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_only = {"ONLY", make_only, put_only};
 
+/* ---- TABLE ---- */
+
+static void make_table(tflite_op *op, const tflite_step *step) {
+    (void)step;
+    if (!op->options.at) {
+        tflite_unsupported(op->r, op->path, op->table.at,
+                           base_printf(op->r->arena, "operator %s without a table of options", op->name),
+                           "say in the file what it is to do: LiteRT refuses it, and TFLM takes none of the ways");
+    }
+}
+
+/* Options are always written. */
+static void put_table(tflite_out *out, const tflite_step *step) {
+    (void)out;
+    (void)step;
+}
+
+const tflite_step_kind tflite_step_table = {"TABLE", make_table, put_table};
+
 /* ---- INTS ---- */
 
 enum { MOST_INTS = 64 };

@@ -161,11 +161,18 @@ void tflite_op_told(tflite_op *op, const tflite_step *step, int64_t *list, size_
 
 /* ---- INPUTS, OUTPUTS, TIMES, EVEN ---- */
 
+static void make_inputs(tflite_op *op, const tflite_step *step) {
+    const int64_t said = tflite_op_option(op, step->a);
+    if (said != (int64_t)op->input_count) {
+        tflite_op_option_error(op, step->a, "it is %lld, and there are %zu inputs", (long long)said, op->input_count);
+    }
+}
+
 static void put_inputs(tflite_out *out, const tflite_step *step) {
     tflite_out_int(out, step->a, (int64_t)out->node->input_count);
 }
 
-const tflite_step_kind tflite_step_inputs = {"INPUTS", NULL, put_inputs};
+const tflite_step_kind tflite_step_inputs = {"INPUTS", make_inputs, put_inputs};
 
 static void put_outputs(tflite_out *out, const tflite_step *step) {
     tflite_out_int(out, step->a, (int64_t)out->node->output_count);

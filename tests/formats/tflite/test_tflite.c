@@ -567,7 +567,7 @@ static void broken_constant_inputs(void **state) {
     refuse("subgraph[0]/operator[0] MEAN", t.at.op[0], "axis 2: the rank is 2");
     t.spec.tensors[1].type = 0;
     build();
-    refuse("subgraph[0]/operator[0] MEAN", t.at.op[0], "input 1 has type f32: expected i32 or i64");
+    refuse("subgraph[0]/operator[0] MEAN", t.at.op[0], "input 1 has type f32: expected i8, i16, i32 or i64");
     t.spec.tensors[1].type = 2;
     t.spec.ops[0].code = 34;
     build();

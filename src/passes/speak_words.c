@@ -59,7 +59,9 @@ uint32_t speak_gather(speaker *s, uint32_t x, uint32_t index) {
     for (int64_t from_end = 0; from_end < 2 && t == IR_NONE && x != IR_NONE && index != IR_NONE; from_end++) {
         ir_node *n = speak_node(s, "gather", inputs, 2, BASE_NONE);
         ir_attr_int(s->m, n, "axis", 0);
-        ir_attr_int(s->m, n, "from_end", from_end);
+        if (from_end != 0) {
+            ir_attr_int(s->m, n, "from_end", from_end);
+        }
         t = speak_done(s);
     }
     return t;

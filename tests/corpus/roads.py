@@ -36,7 +36,7 @@ TFLITE = ["mlperf_tiny/kws_int8", "mlperf_tiny/ic_resnet8_int8", "mlperf_tiny/vw
           "tflm/keyword_scrambled_svdf16x8", "tflm/micro_speech_int8", "mlonmcu/micro_kws_m_quantized", "openwakeword_npm/speech_embedding_float"]
 ONNX = ["real/micro_kws_fp32", "real/micro_kws_qdq", "real/micro_kws_qoperator", "real/micro_kws_qoperator_old", "real/micro_kws_qoperator_tvm",
         "real/micro_kws_dequant", "real/ort_mnist", "real/openwakeword_embedding", "backend_light/light_squeezenet", "real/ortgo_example_network_2"]
-MORE_TFLITE = ["mlperf_tiny/ic_resnet_large_int8", "tflm/hello_world_int8", "tflm/hello_world_float", "tflm/simple_add", "tinymaix/mnist_dw_q",
+MORE_TFLITE = ["mlperf_tiny/ic_resnet_large_int8", "mlperf_tiny/ic_trainedRes_int8_old", "tflm/hello_world_int8", "tflm/hello_world_float", "tflm/simple_add", "tinymaix/mnist_dw_q",
                "tinymaix/vww96_q", "tinymaix/mnist_valid_f", "tinymaix/cifar10_f", "tinyengine/ptq_mnist_lenet-300-100",
                "tflite_support/mobilenet_v1_025_224_float", "mlonmcu/sine_model", "mlonmcu/umatest", "tflm/dtln_lstm_int8",
                "tflm/micro_speech_lstm_int8", "coral/keras_lstm_mnist_int8", "mlonmcu/lstm2"]

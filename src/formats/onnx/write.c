@@ -168,9 +168,14 @@ static void put_import(wire_pb_out *model, const char *domain, int version) {
 }
 
 static void put_metadata(const onnx_writer *w, wire_pb_out *model) {
+    base_map *keys = base_map_new(w->arena); /* which are unique in ONNX */
     for (size_t i = 0; i < w->m->metadata.n; i++) {
         wire_pb_out entry = {.arena = w->arena};
-        const ir_metadata e = onnx_metadata_as_text(w->arena, &w->m->metadata.at[i]);
+        ir_metadata e = onnx_metadata_as_text(w->arena, &w->m->metadata.at[i]);
+        bool is_new;
+        uint64_t *same = base_map_put(keys, e.name, strlen(e.name), &is_new);
+        *same = is_new ? 1 : *same + 1;
+        e.name = is_new ? e.name : base_printf(w->arena, "%s#%llu", e.name, (unsigned long long)*same);
         wire_pb_put_text(&entry, ONNX_ENTRY_KEY, e.name);
         wire_pb_put_bytes(&entry, ONNX_ENTRY_VALUE, e.data, e.size);
         wire_pb_put_message(model, ONNX_MODEL_METADATA, &entry);

@@ -174,6 +174,13 @@ assert run("padded", [[1, 2, 3]]) == [[0, 1, 2, 3, 0, 0]]
 model("packed", [("x", "f32", [2], {}), ("y", "f32", [2, 2], {})], [("PACK", [0, 0], [1])], [0], [1])
 refused("inspect", "packed.tflite", status=1, says=["PACK", "it is 0, and there are 2 inputs"])
 
+for exponent, ok in ((30, True), (31, False), (80, False)):
+    model("steep", [("x", "i8", [2], {"scale": [2.0 ** exponent], "zero": [0]}), ("y", "i8", [2], {"scale": [1], "zero": [5]})], [("RELU", [0], [1])], [0], [1])
+    if ok:
+        burin("plan", "steep.tflite")
+    else:
+        refused("plan", "steep.tflite", status=1, says=["RELU", "an input's scale over that of the output is 2^31 or more"])
+
 # ---- batch dimensions may be counted from the indices' end ----
 for name, batch in (("ahead", 1), ("behind_end", -1)):
     model(name, [("x", "f32", [2, 3], {}), ("at", "i32", [2, 2], {"data": [2, 0, 1, 1]}), ("y", "f32", [2, 2], {})],

@@ -174,12 +174,15 @@ assert run("padded", [[1, 2, 3]]) == [[0, 1, 2, 3, 0, 0]]
 model("packed", [("x", "f32", [2], {}), ("y", "f32", [2, 2], {})], [("PACK", [0, 0], [1])], [0], [1])
 refused("inspect", "packed.tflite", status=1, says=["PACK", "it is 0, and there are 2 inputs"])
 
-for exponent, ok in ((30, True), (31, False), (80, False)):
-    model("steep", [("x", "i8", [2], {"scale": [2.0 ** exponent], "zero": [0]}), ("y", "i8", [2], {"scale": [1], "zero": [5]})], [("RELU", [0], [1])], [0], [1])
-    if ok:
-        burin("plan", "steep.tflite")
-    else:
-        refused("plan", "steep.tflite", status=1, says=["RELU", "an input's scale over that of the output is 2^31 or more"])
+TWO = [("a", "i8", [2], {"scale": [1.0], "zero": [0]}), ("b", "i8", [2], {"scale": [2.0 ** -20], "zero": [0]})]
+for op, inputs, limit in (("RELU", TWO[:1], 31), ("MUL", [TWO[0], TWO[0]], 31), ("SUB", TWO, 50)):  # SUB: 2 / (2^20 * scale)
+    for exponent in (limit - 1, limit, 2 * limit):
+        y = ("y", "i8", [2], {"scale": [2.0 ** -exponent], "zero": [5]})
+        model("steep", [*inputs, y], [(op, list(range(len(inputs))), [len(inputs)])], list(range(len(inputs))), [len(inputs)])
+        if exponent < limit:
+            burin("plan", "steep.tflite")
+        else:
+            refused("plan", "steep.tflite", status=1, says=[op, "the scales' quotient is 2^31 or more"])
 
 # ---- batch dimensions may be counted from the indices' end ----
 for name, batch in (("ahead", 1), ("behind_end", -1)):

@@ -24,7 +24,6 @@
 #define INTS(name, field) STEP(ints, name, TFLITE_##field, 0)
 #define BODY(name, field) STEP(body, name, TFLITE_##field, 0)
 #define FLOATS(name, field) STEP(floats, name, TFLITE_##field, 0)
-#define QUOTIENT(bits) STEP(quotient, NULL, bits, 0)
 #define TABLE STEP(table, NULL, 0, 0)
 #define FLOAT(name, field) STEP(float, name, TFLITE_##field, 0)
 #define AXIS(name, field, extra) STEP(axis, name, TFLITE_##field, extra)

@@ -9,7 +9,7 @@
 #include "formats/tflite/dictionary.h"
 
 extern const tflite_step_kind tflite_step_act, tflite_step_int, tflite_step_of_i16, tflite_step_ints,
-    tflite_step_floats, tflite_step_float, tflite_step_axis, tflite_step_count, tflite_step_said, tflite_step_only, tflite_step_table, tflite_step_quotient,
+    tflite_step_floats, tflite_step_float, tflite_step_axis, tflite_step_count, tflite_step_said, tflite_step_only, tflite_step_table,
     tflite_step_body, tflite_step_multiplier, tflite_step_typed_as_inputs;
 extern const tflite_step_kind tflite_step_axis_in, tflite_step_axes_in, tflite_step_perm_in, tflite_step_pads_in,
     tflite_step_said_in, tflite_step_list_in, tflite_step_pairs_in, tflite_step_int_in;

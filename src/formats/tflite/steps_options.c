@@ -311,41 +311,6 @@ static void put_multiplier(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_multiplier = {"MULTIPLIER", make_multiplier, put_multiplier};
 
-/* ---- QUOTIENT: makes nothing; what fixed point can say of an input's scale over the output's ---- */
-
-/* From there on the kernels shift 32 bits left by 32 and more, and give another number on each machine. */
-static const char *bad_quotient(base_arena *arena, const ir_quant *x, const ir_quant *y, int bits) {
-    return x->n == 1 && y->n == 1 && !((double)x->scale[0] / (double)y->scale[0] < ldexp(1, bits))
-               ? base_printf(
-                     arena,
-                     "an input's scale over that of the output is 2^%d or more, which no kernel's fixed point holds",
-                     bits)
-               : NULL;
-}
-
-static void make_quotient(tflite_op *op, const tflite_step *step) {
-    for (size_t i = 0; i < op->input_count && !wire_fb_failed(&op->r->fb); i++) {
-        const char *bad = op->inputs[i] == IR_NONE ? NULL
-                                                   : bad_quotient(op->r->arena, &tflite_op_input(op, i)->quant,
-                                                                  &tflite_op_output(op, 0)->quant, step->a);
-        if (bad) {
-            tflite_op_error(op, "%s", bad);
-        }
-    }
-}
-
-static void put_quotient(tflite_out *out, const tflite_step *step) {
-    for (size_t i = 0; i < out->node->input_count; i++) {
-        const char *bad =
-            bad_quotient(out->arena, &tflite_out_input(out, i)->quant, &tflite_out_output(out, 0)->quant, step->a);
-        if (bad) {
-            tflite_out_cannot(out, "%s", bad);
-        }
-    }
-}
-
-const tflite_step_kind tflite_step_quotient = {"QUOTIENT", make_quotient, put_quotient};
-
 /* ---- TYPED_AS_INPUTS ---- */
 
 /* Quantisers of early days left the type of what lies between two operators as it was in training. */

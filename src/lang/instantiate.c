@@ -663,6 +663,21 @@ static bool is_static(lang_inst *in, lang_val v) {
            (v.kind != LANG_V_NODE || lang_at(in->p, v.v.ref)->kind == LANG_CONST || lang_i_is_open(in, v.v.ref));
 }
 
+/* What must be static reads a tensor: that it is no constant is the caller's affair, whose place comes first. */
+static void needs_contents(lang_inst *in, lang_pos pos, const char *what) {
+    const base_place here = lang_place(in->op->source, pos);
+    if (!in->call->place) {
+        lang_i_fail(in, pos, "%s must be static, and depends on what a run reads", what);
+        return;
+    }
+    in->errors++;
+    base_error(in->diags, in->call->place,
+               "%s: what it does depends on the contents of a tensor that only a run knows: make that a "
+               "constant (--constant NAME=FILE)",
+               in->call->op);
+    base_note(in->diags, &here, "%s must be static", what);
+}
+
 static void make_let(lang_inst *in, const lang_clause *c) {
     lang_pack list = {0};
     const char *name = lang_name(in->lib, c->name);
@@ -680,8 +695,7 @@ static void make_let(lang_inst *in, const lang_clause *c) {
     }
     for (uint32_t k = 0; k < list.n && ok; k++)
         if (!is_static(in, list.at[k])) {
-            lang_i_fail(in, c->e->pos, "let %s%s must be static, and depends on what a run reads", name,
-                        c->pack ? ".." : "");
+            needs_contents(in, c->e->pos, base_printf(in->arena, "let %s%s", name, c->pack ? ".." : ""));
             ok = false;
         }
     if (!ok) { /* keep the name, bad: its uses are silent */
@@ -701,7 +715,7 @@ static void make_chk(lang_inst *in, const lang_clause *c) {
         if (lang_i_require(in, v.v.ref))
             return;
     } else if (v.kind != LANG_V_BOOL) {
-        lang_i_fail(in, c->e->pos, "chk must be static, and depends on what a run reads");
+        needs_contents(in, c->e->pos, "chk");
         return;
     }
     const char *message = c->text ? c->text : "a check of the definition fails";

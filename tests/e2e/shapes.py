@@ -184,6 +184,13 @@ for op, inputs, limit in (("RELU", TWO[:1], 31), ("MUL", [TWO[0], TWO[0]], 31), 
         else:
             refused("plan", "steep.tflite", status=1, says=[op, "the scales' quotient is 2^31 or more"])
 
+# ---- what a definition reads while it is settled has to be a constant: the model's place comes first, with what to do ----
+model("counts", [("from", "i32", [], {"data": [0]}), ("to", "i32", [], {}), ("by", "i32", [], {"data": [2]}), ("y", "i32", [3], {})],
+      [("RANGE", [0, 1, 2], [3])], [1], [3])
+refused("plan", "counts.tflite", status=1, says=["counts.tflite: subgraph[0]/operator[0] RANGE", "--constant NAME=FILE"])
+pathlib.Path("five").write_bytes(struct.pack("<i", 5))
+assert "0 2 4" in burin("run", "counts.tflite", "--constant", "to=five").stdout
+
 # ---- batch dimensions may be counted from the indices' end ----
 for name, batch in (("ahead", 1), ("behind_end", -1)):
     model(name, [("x", "f32", [2, 3], {}), ("at", "i32", [2, 2], {"data": [2, 0, 1, 1]}), ("y", "f32", [2, 2], {})],

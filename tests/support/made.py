@@ -10,7 +10,7 @@ TYPES = {"resource": 13, "f32": 0, "i32": 2, "u8": 3, "i64": 4, "string": 5, "bo
 SIZES = {"f32": "f", "i32": "i", "u8": "B", "i64": "q", "bool": "?", "i16": "h", "i8": "b"}
 OPERATORS = {"ADD": (0, 11), "CONCATENATION": (2, 10), "CONV_2D": (3, 1), "FULLY_CONNECTED": (9, 8), "RELU": (19, 0), "RESHAPE": (22, 17), "SOFTMAX": (25, 9),
              "CUSTOM": (32, 0), "GATHER": (36, 23), "PAD": (34, 22), "MIRROR_PAD": (100, 77), "SQUEEZE": (43, 30), "STRIDED_SLICE": (45, 32), "SPLIT": (49, 35), "CAST": (53, 37), "TILE": (69, 0),
-             "EXPAND_DIMS": (70, 0), "SUM": (74, 27), "SHAPE": (77, 55), "PACK": (83, 59), "UNPACK": (88, 64), "SPLIT_V": (102, 79), "UNIQUE": (103, 80),
+             "EXPAND_DIMS": (70, 0), "SUM": (74, 27), "SHAPE": (77, 55), "PACK": (83, 59), "UNPACK": (88, 64), "SPLIT_V": (102, 79), "UNIQUE": (103, 80), "RANGE": (96, 0),
              "GATHER_ND": (107, 0), "WHERE": (109, 0), "HASHTABLE": (136, 0),
              "MUL": (18, 21), "CALL": (31, 16), "SUB": (41, 28), "LESS": (58, 0), "EQUAL": (71, 0), "IF": (118, 92), "WHILE": (119, 93),
              "CALL_ONCE": (129, 103), "VAR_HANDLE": (142, 111), "READ_VARIABLE": (143, 0), "ASSIGN_VARIABLE": (144, 0),

@@ -81,7 +81,31 @@ static void put_traced_run(base_text *t, const plan_module *p) {
     base_put(t, "        }\n        put_step(%" PRIu32 "u);\n", CHECK_DONE);
 }
 
-static char *driver_text(base_arena *arena, const plan_module *p, bool trace) {
+/* Constants of more than this the module that is built reads from a file: as C text a compiler needs minutes and gigabytes for
+ * them. */
+#define MOST_TEXT (UINT64_C(1) << 20)
+
+static void put_init(base_text *t, const char *x, bool blob) {
+    if (blob) {
+        base_put(
+            t,
+            "    unsigned char *blob = malloc(%s_WEIGHTS_BYTES + 16u);\n"
+            "    FILE *file = fopen(\"%s_weights.bin\", \"rb\");\n"
+            "    while (blob != NULL && (size_t)blob %% 16) {\n        blob++;\n    }\n"
+            "    if (blob == NULL || file == NULL || fread(blob, 1, %s_WEIGHTS_BYTES, file) != %s_WEIGHTS_BYTES) {\n"
+            "        return 9;\n    }\n",
+            x, x, x, x);
+    }
+    base_put(t, "    while ((size_t)arena %% %s_ARENA_ALIGNMENT) {\n        arena++;\n    }\n", x);
+    base_put(t, "    memset(arena, 0xa5, %s_ARENA_BYTES);\n    if (%s_init%s(&model, arena, %s_ARENA_BYTES", x, x,
+             blob ? "_weights" : "", x);
+    if (blob) {
+        base_put(t, ", blob, %s_WEIGHTS_BYTES", x);
+    }
+    base_put(t, ") != %s_OK) {\n        return 10;\n    }\n", x);
+}
+
+static char *driver_text(base_arena *arena, const plan_module *p, bool trace, bool blob) {
     base_text t = {.arena = arena};
     const char *x = p->prefix;
     base_put(&t, "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include \"%s.h\"\n", x);
@@ -114,13 +138,8 @@ static char *driver_text(base_arena *arena, const plan_module *p, bool trace) {
         &t,
         "int main(int argc, char **argv) {\n    unsigned char *arena = room.bytes;\n    long run, runs = argc > 1 ? "
         "atol(argv[1]) : 1;\n");
-    base_put(&t, "    while ((size_t)arena %% %s_ARENA_ALIGNMENT) {\n        arena++;\n    }\n", x);
-    base_put(
-        &t,
-        "    memset(arena, 0xa5, %s_ARENA_BYTES);\n    if (%s_init(&model, arena, %s_ARENA_BYTES) != %s_OK) {\n"
-        "        return 10;\n    }\n    for (run = 0; run < runs; run++) {\n        int done = 0;\n        %s_status "
-        "status;\n",
-        x, x, x, x, x);
+    put_init(&t, x, blob);
+    base_put(&t, "    for (run = 0; run < runs; run++) {\n        int done = 0;\n        %s_status status;\n", x);
     for (size_t i = 0; i < p->counts.n; i++) {
         if (p->counts.at[i].set) {
             base_put(&t, "        if (set_dim(%zu) != %s_OK) {\n            return 11;\n        }\n", i, x);
@@ -182,7 +201,8 @@ static base_status build_failed(base_arena *arena, const char *folder, const cha
 base_status check_build_module(base_arena *arena, const plan_module *plan, const compile_options *o,
                                const char *compiler, bool trace, check_build *out, base_diags *d) {
     target_files files = {0};
-    target_options t = {.layout = "folder"};
+    const bool blob = plan->constant_bytes > MOST_TEXT;
+    target_options t = {.layout = "folder", .weights_blob = blob};
     BASE_VEC(const char *) argv = {0};
     base_status status = compile_emit(arena, o, plan, plan->model, &t, &files, d);
     if (status != BASE_OK) {
@@ -192,7 +212,7 @@ base_status check_build_module(base_arena *arena, const plan_module *plan, const
     if (folder == NULL) {
         return BASE_IO;
     }
-    const char *main_text = driver_text(arena, plan, trace);
+    const char *main_text = driver_text(arena, plan, trace, blob);
     *BASE_PUSH(arena, &files.list) =
         (base_output_file){.name = "burin_driver.c", .bytes = main_text, .size = strlen(main_text)};
     status = base_files_write(arena, folder, files.list.at, files.list.n, true, d);

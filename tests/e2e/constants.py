@@ -56,3 +56,14 @@ refused("plan", "tile.tflite", "--constant", "tims=times.bin", status=2, says='n
 refused("plan", "tile.tflite", "--constant", "times.bin", status=2, says="the model has 2 inputs; say which by NAME=")
 refused("plan", "tile.tflite", "--constant", "times=times.bin", "--constant", "1=times.bin", status=2, says="given twice")
 refused("plan", "tile.tflite", "--constant", "times=none.bin", status=1, says="none.bin")
+
+# ---- many constants: the module that the check and the host provider build reads them from a file ----
+COUNT = 300000
+pathlib.Path("many.tflite").write_bytes(made.tflite(
+    [("x", "i32", [COUNT], {}), ("k", "i32", [COUNT], {"data": [7 * i - 1000 for i in range(COUNT)]}), ("y", "i32", [COUNT], {})],
+    [("ADD", [0, 1], [2], None, None)], [0], [2]))
+pathlib.Path("x.bin").write_bytes(struct.pack(f"<{COUNT}i", *range(COUNT)))
+burin("run", "many.tflite", "--provider", "host", "--input", "x.bin", "--output-dir", "many", "--output-format", "raw")
+assert list(struct.unpack(f"<{COUNT}i", pathlib.Path("many/output_0.bin").read_bytes())) == [8 * i - 1000 for i in range(COUNT)]
+burin("compile", "many.tflite", "-o", "many_c")
+assert not pathlib.Path("many_c/many_weights.bin").exists() and pathlib.Path("many_c/many_weights.c").exists()

@@ -27,7 +27,8 @@ typedef struct rereader {
     unsigned compared; /* runs of cases that came to their end */
     bool rounded;      /* reals may be rounded otherwise */
     bool requantised;  /* scales are at tensors here, at operators there */
-    double apart;      /* then: steps that outputs differ by */
+    double *scale;     /* then: of each output of reals that a node makes of scaled numbers, their scale; else 0 */
+    double apart;      /* and steps that outputs differ by */
     bool refused;      /* an input that was made is none that the model takes */
     base_diags *d;
 } rereader;
@@ -63,9 +64,30 @@ static bool has_scales(const ir_model *m) {
     return has;
 }
 
+/* scale[i], of n outputs: at least the largest scale of what the node takes that makes output i of the model. */
+static void note_scales(const ir_model *m, base_arena *scratch, double *scale, size_t n) {
+    const ir_graph *g = &m->graphs.at[0];
+    double *made = BASE_NEWS(scratch, double, g->tensors.n + 1);
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        const ir_node *node = &g->nodes.at[i];
+        double most = 0;
+        for (size_t k = 0; k < node->input_count; k++) {
+            const ir_quant *q = node->inputs[k] == IR_NONE ? NULL : &g->tensors.at[node->inputs[k]].quant;
+            most = q && q->n == 1 && q->scale[0] > most ? q->scale[0] : most;
+        }
+        for (size_t k = 0; k < node->output_count; k++) {
+            made[node->outputs[k] == IR_NONE ? g->tensors.n : node->outputs[k]] = most;
+        }
+    }
+    for (size_t i = 0; i < g->outputs.n && i < n; i++) {
+        scale[i] = made[g->outputs.at[i]] > scale[i] ? made[g->outputs.at[i]] : scale[i];
+    }
+}
+
 /* By bits; of a requantised model by steps, as far as there are such: places and conditions that follow from reals may be
  * others. */
-static bool same_output(rereader *r, const ir_tensor *t, const void *want, const void *got) {
+static bool same_output(rereader *r, size_t output, const void *want, const void *got) {
+    const ir_tensor *t = &r->as_read->graphs.at[0].tensors.at[r->as_read->graphs.at[0].outputs.at[output]];
     uint64_t bytes = 0, n = 0, most;
     int64_t least;
     (void)ir_tensor_bytes(t, &bytes);
@@ -77,7 +99,7 @@ static bool same_output(rereader *r, const ir_tensor *t, const void *want, const
     if (!is_real && base_type_bits(t->type) != 8 && base_type_bits(t->type) != 16) {
         return true;
     }
-    double step = 0, worst = 0;
+    double step = is_real ? 255 * r->scale[output] : 0, worst = 0; /* of all of its range */
     for (uint64_t i = 0; is_real && i < n; i++) {
         const double v = fabs(base_load(t->type, want, i).f);
         step = isfinite(v) && v > step ? v : step;
@@ -92,7 +114,7 @@ static bool same_output(rereader *r, const ir_tensor *t, const void *want, const
                                    : fabs((double)a.i - (double)b.i);
         worst = far > worst || isnan(far) ? far : worst;
     }
-    worst = worst * 255 / step;
+    worst = worst == 0 ? 0 : worst * 255 / step;
     r->apart = worst > r->apart ? worst : r->apart;
     return worst <= MOST_STEPS;
 }
@@ -122,7 +144,7 @@ static base_status compare_run(rereader *r, ops_session *const both[2], unsigned
         base_error(r->d, NULL, "%s", ignored.list.n ? ignored.list.at[0].message : "it cannot be evaluated");
     }
     for (size_t i = 0; status == BASE_OK && *ended && i < g->outputs.n; i++) {
-        if (!same_output(r, &g->tensors.at[g->outputs.at[i]], outputs[0][i], outputs[1][i])) {
+        if (!same_output(r, i, outputs[0][i], outputs[1][i])) {
             base_error(r->d, NULL, "output %zu of what was written differs from that of the model as it was read", i);
             status = BASE_WRONG;
         }
@@ -140,6 +162,10 @@ static base_status compare_values(rereader *r, unsigned cases) {
     uint64_t cost = 0;
     base_arena *scratch = base_arena_new(base_arena_memory(r->arena));
     base_status status = cost_of(r, scratch, &cost);
+    const size_t n = r->as_read->graphs.at[0].outputs.n;
+    r->scale = BASE_NEWS(r->arena, double, n + 1);
+    note_scales(r->as_read, scratch, r->scale, n);
+    note_scales(r->back, scratch, r->scale, n);
     base_arena_free(scratch);
     if (status != BASE_OK || cost > EVALUATION_COST) {
         return status;

@@ -34,6 +34,7 @@ BURIN = os.environ["BURIN"]
 ROOT = support.shared("corpus/onnx")
 FOLDERS = ("real", "ort", "burn", "onnx2c", "edge_valid")
 EACH, EACH_WRITTEN = 12, 24
+WRITTEN = ["ort/conv_qdq_u8u8/model.onnx"]  # the steps of its output are large beside what made inputs give
 AT_LEAST = {"recorded": 730, "made": 66}
 # Of the largest value, beside 1e-3 of each: what another order of adding and, of narrow floats, another place of rounding make.
 LARGEST = {np.dtype(np.float16): 4e-3, np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-7}
@@ -155,6 +156,14 @@ def recorded(path, provider):
     return "equal", ""
 
 
+def step_of(model, output):
+    """The scale of an output that a DequantizeLinear makes, else 0: quantised operators of two formats round a step apart"""
+    made = {n.output[0]: n for n in model.graph.node if n.op_type == "DequantizeLinear"}
+    values = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    scale = values.get(made[output].input[1]) if output in made else None
+    return float(scale.reshape(-1)[0]) if scale is not None and scale.size == 1 else 0.0
+
+
 def written(path, ending):
     """-> (verdict, why) of a model with recorded inputs and outputs, written in that format and run by its runtime"""
     data = path.parent / "test_data_set_0"
@@ -182,8 +191,10 @@ def written(path, ending):
         return "refused", f"by the runtime: {got}"
     for k, (one, file) in enumerate(zip(got[0], outputs)):
         want = value_of(file, "tensor_type")[0]
-        why = differ(one.reshape(want.shape) if one.size == want.size else one, want, is_narrow(model))
-        if why:
+        one = one.reshape(want.shape) if one.size == want.size else one
+        why = differ(one, want, is_narrow(model))
+        step = step_of(model, model.graph.output[k].name)
+        if why and not (step and one.shape == want.shape and np.abs(one - want).max() <= 1.0001 * step):
             return "other", f"output {k}: {why}"
     return "equal", ""
 
@@ -307,7 +318,7 @@ def main():
         chosen = chosen if options.all else chosen[::EACH]
         fine &= report("recorded, emitted C", list(zip(chosen, pool.map(lambda n: recorded(ROOT / n, "host"), chosen))), expectations)[0]
         chosen = [name for name, (verdict, _) in first if verdict == "equal"]
-        chosen = chosen if options.all else chosen[::EACH_WRITTEN]
+        chosen = [name for k, name in enumerate(chosen) if options.all or k % EACH_WRITTEN == 0 or name in WRITTEN]
         for ending, words in (("onnx", "ONNX in ONNX Runtime"), ("tflite", "TFLite in LiteRT")):
             fine &= report_written(f"recorded, written as {words}", list(zip(chosen, pool.map(lambda n: written(ROOT / n, ending), chosen))), options.all)
         others, same = report("made, evaluator and emitted C", list(zip(rest, pool.map(lambda n: made(ROOT / n), rest))), expectations)

@@ -154,7 +154,10 @@ typedef struct burin_load_options {
     const char *numerics;
 } burin_load_options;
 #define BURIN_LOAD_OPTIONS_INIT                                                                                        \
-    { sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL, 0, NULL, 0, false, NULL }
+    {                                                                                                                  \
+        sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL, 0, NULL,   \
+            0, false, NULL                                                                                             \
+    }
 /* options may be NULL: as burin_load. */
 BURIN_API burin_status burin_load_with(burin_context *context, const char *path, const burin_load_options *options,
                                        burin_model **model);
@@ -243,8 +246,8 @@ typedef struct burin_file {
 typedef struct burin_output {
     const burin_file *files;
     size_t file_count;
-    bool
-        single; /* the target writes one file: the output's path is the file itself; files behind it stand in its folder */
+    /* the target writes one file: the output's path is the file itself; files behind it stand in its folder */
+    bool single;
     bool checked;      /* what is here was built, run and compared */
     const char *check; /* what the check did, one line; "not checked: no C compiler was found" ... */
     const char *plan;  /* the plan's table for people; NULL if the target has none */

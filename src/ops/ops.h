@@ -65,6 +65,9 @@ base_place ops_place(base_arena *arena, const ir_model *m, const ir_graph *g, co
  * false: it does, or the operator has no definition that fits; or data decide an extent, and it is not the graph's. */
 bool ops_evaluate(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,
                   const ops_goal *goal);
+/* As ops_evaluate; outputs whose extents data decide get those that they have, and fixed. */
+bool ops_evaluate_counted(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,
+                          const ops_goal *goal);
 /* What is known of an element of a small integer tensor in a model of which a run decides extents: its value, which is the same
  * in every run; or the extent that it is, which is symbol - 1 of the model; or (known false, symbol 0) nothing. */
 typedef struct ops_element {
@@ -85,9 +88,6 @@ base_status ops_check_extents(const ir_model *m, const ir_graph *g, const ir_nod
  * (outputs_known false: ops_output_shapes the same answer). contents false: only if that holds wherever contents of constants have
  * no part in it. false: no such bytes, and key is of no use. */
 bool ops_key(base_text *key, const ir_graph *g, const ir_node *n, bool outputs_known, bool contents);
-/* As ops_evaluate; outputs whose extents data decide get those that they have, and fixed. */
-bool ops_evaluate_counted(base_arena *arena, ops_registry *r, const ir_model *m, ir_graph *g, const ir_node *n,
-                          const ops_goal *goal);
 /* All operators of the model for which no definition exists, or no overload fits: one diagnostic each, all listed. */
 base_status ops_check(base_arena *arena, ops_registry *r, const ir_model *m, const ops_goal *goal, base_diags *d);
 

@@ -159,9 +159,8 @@ def recorded(path, provider):
 def step_of(model, output):
     """The scale of an output that a DequantizeLinear makes, else 0: quantised operators of two formats round a step apart"""
     made = {n.output[0]: n for n in model.graph.node if n.op_type == "DequantizeLinear"}
-    values = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
-    scale = values.get(made[output].input[1]) if output in made else None
-    return float(scale.reshape(-1)[0]) if scale is not None and scale.size == 1 else 0.0
+    scales = [numpy_helper.to_array(t) for t in model.graph.initializer if output in made and t.name == made[output].input[1]]
+    return float(scales[0].reshape(-1)[0]) if scales and scales[0].size == 1 else 0.0
 
 
 def written(path, ending):

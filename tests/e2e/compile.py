@@ -194,12 +194,17 @@ for name, word in (("custom", "Detect"), ("table", "HASHTABLE")):
     operators = json.loads(burin("inspect", f"{name}.tflite", "--json").stdout)["operators"]
     assert [o["supported"] for o in operators] == [False] and operators[0]["why"] and operators[0]["source"] == word
 
-# scales that make every sum saturate (0.5 * 0.25 / 1e-6 > 65536) are damage; a little less is allowed
-pathlib.Path("scale.tflite").write_bytes(made.dense(y_scale=1e-6))
-done = burin("compile", "scale.tflite", "-o", "scale", status=1)
-assert "FULLY_CONNECTED" in done.stderr and "saturate" in done.stderr and not os.path.exists("scale")
-pathlib.Path("scale.tflite").write_bytes(made.dense(y_scale=2e-6))
-burin("compile", "scale.tflite", "-o", "scale")
+# scales that make every sum but 0 saturate (0.5 * 0.25 / 1e-6 > 65536) are told of, and it does: also where no fixed point holds them
+for y_scale in (2e-6, 1e-6, 1e-9, 1e-40):
+    pathlib.Path("scale.tflite").write_bytes(made.dense(y_scale=y_scale))
+    for numerics in ("tflm", "litert"):
+        done = burin("compile", "scale.tflite", "--numerics", numerics, "-o", "scale", "--force")
+        assert ("FULLY_CONNECTED" in done.stderr and "every sum but 0 saturates" in done.stderr) == (y_scale < 2e-6), done.stderr
+        for x in ([1, 2, 3, 4], [-100, 100, -100, 100], [0, 0, 0, 0]):
+            pathlib.Path("x.bin").write_bytes(bytes(v & 255 for v in x))
+            sums = [sum(w * v for w, v in zip(row, x)) + b for row, b in zip(made.WEIGHTS, made.BIAS)]
+            burin("run", "scale.tflite", "--numerics", numerics, "--input", "x.bin", "--output-dir", "saturated", "--output-format", "raw", "--force")
+            assert list(pathlib.Path("saturated/output_0.bin").read_bytes()) == [127 if s > 0 else 128 if s < 0 else 0 for s in sums], (y_scale, x)
 
 # early quantisers left what lies between two sums typed as in training: the kernels give it the type of their inputs
 Q = {"scale": [0.5], "zero": [0]}

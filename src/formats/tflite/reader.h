@@ -118,6 +118,9 @@ void tflite_read_operators(tflite_reader *r, const wire_path *path, const wire_t
 /* The dense contents of a sparse constant, in the arena, from the values that are stored. NULL: refused, or a fault. */
 const void *tflite_read_sparse(tflite_reader *r, const wire_path *tensor_path, const wire_table *tensor,
                                const ir_tensor *t, base_bytes values);
+/* The contents of a constant that is packed, by the details of its quantisation. NULL: refused, or a fault. */
+const void *tflite_read_packed(tflite_reader *r, const wire_path *tensor_path, const wire_table *tensor,
+                               const ir_tensor *t, base_bytes details, base_bytes stored);
 /* The contents of a buffer, index in range: at NULL: none. */
 bool tflite_in_range(base_type type, int64_t v); /* of an integer type */
 base_bytes tflite_read_buffer(tflite_reader *r, uint64_t index);

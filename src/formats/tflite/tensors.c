@@ -14,7 +14,13 @@ typedef struct source {
     const wire_path *path;
     wire_table table;
     ir_tensor *t;
+    wire_table quant;   /* its quantisation; at 0: none */
+    wire_table details; /* of it, and their kind */
+    unsigned details_kind;
 } source;
+
+/* Kinds of details (the union QuantizationDetails). */
+enum { DETAILS_CUSTOM = 1, DETAILS_BLOCKWISE = 2 };
 
 /* What the file leaves open: -1 in the signature, or (in files of old converters) in the shape itself; a rank of 0 that
  * is not said to be one may be a rank that nobody knew. */
@@ -87,6 +93,14 @@ static bool read_type(source *s) {
     return s->t->type != BASE_NONE;
 }
 
+static void read_details(source *s) {
+    wire_path path = {.outer = s->path, .name = "quantization", .index = WIRE_NO_INDEX};
+    s->quant = tflite_table(&s->r->fb, s->path, &s->table, TFLITE_Tensor_quantization);
+    if (s->quant.at) {
+        s->details = tflite_union(&s->r->fb, &path, &s->quant, TFLITE_QuantizationParameters_details, &s->details_kind);
+    }
+}
+
 /* ---- constants ---- */
 
 /* Within the buffer's table, or (in files above 2 GB) at an offset from the file's start. */
@@ -135,6 +149,11 @@ static void read_constant(source *s) {
         s->t->type = s->t->data ? s->t->type : BASE_NONE;
         return;
     }
+    if (s->details_kind == DETAILS_CUSTOM) {
+        base_bytes details = tflite_bytes(fb, s->path, &s->details, TFLITE_CustomQuantization_custom);
+        s->t->data = tflite_read_packed(s->r, s->path, &s->table, s->t, details, data);
+        return;
+    }
     if (!ir_tensor_bytes(s->t, &wanted) || wanted != data.size) {
         tflite_error(fb, s->path, &s->table, TFLITE_Tensor_buffer, "buffer %lld has %zu bytes: %s %s has %llu",
                      (long long)index, data.size, base_type_name(s->t->type), ir_shape_print(s->r->arena, &s->t->shape),
@@ -153,6 +172,17 @@ bool tflite_in_range(base_type type, int64_t v) {
     return v >= lo && (v < 0 || (uint64_t)v <= hi);
 }
 
+/* Is it a constant whose every element is zero? Of it no scale says anything. */
+static bool is_zero(const source *s, int64_t zero) {
+    uint64_t n;
+    bool all = s->t->data && ir_shape_elements(&s->t->shape, &n);
+    for (uint64_t i = 0; all && i < n; i++) {
+        base_value v = base_load(s->t->type, s->t->data, i);
+        all = base_type_is_signed(s->t->type) ? v.i == zero : zero >= 0 && v.u == (uint64_t)zero;
+    }
+    return all;
+}
+
 static void read_scales(source *s, const wire_path *path, const wire_table *q, wire_vector scales, wire_vector zeros) {
     tflite_reader *r = s->r;
     float *scale = BASE_NEWS(r->arena, float, scales.n);
@@ -163,6 +193,14 @@ static void read_scales(source *s, const wire_path *path, const wire_table *q, w
         if (!(scale[i] > 0) || isinf(scale[i])) {
             base_text number = {.arena = r->arena};
             base_put_float32(&number, scale[i]);
+            if (scales.n == 1 && is_zero(s, zero[i])) {
+                base_place place = {.file = r->file, .byte = q->at, .has_byte = true};
+                place.path = wire_path_print(r->arena, path);
+                base_warn(r->d, &place, "the scale is %s, of a constant whose every element is zero: read as 1",
+                          number.at);
+                scale[i] = 1;
+                continue;
+            }
             tflite_error(&r->fb, path, q, TFLITE_QuantizationParameters_scale,
                          "[%llu] is %s: it must be finite and above 0", (unsigned long long)i, number.at);
             return;
@@ -226,19 +264,16 @@ static void read_blocks(source *s, const wire_path *outer, const wire_table *det
 
 static void read_quantisation(source *s) {
     wire_fb *fb = &s->r->fb;
-    wire_table q = tflite_table(fb, s->path, &s->table, TFLITE_Tensor_quantization);
+    const wire_table q = s->quant;
     wire_path path = {.outer = s->path, .name = "quantization", .index = WIRE_NO_INDEX};
-    unsigned details;
     if (!q.at) {
         return;
     }
-    enum { BLOCKWISE = 2 };
-    wire_table kind = tflite_union(fb, &path, &q, TFLITE_QuantizationParameters_details, &details);
-    if (details == BLOCKWISE) {
-        read_blocks(s, &path, &kind);
+    if (s->details_kind == DETAILS_BLOCKWISE) {
+        read_blocks(s, &path, &s->details);
         return;
     }
-    if (details) {
+    if (s->details_kind == DETAILS_CUSTOM ? !s->t->data : s->details_kind) {
         tflite_unsupported(s->r, s->path, s->table.at, "quantisation along several axes, or of a custom kind",
                            "convert the model with scales for each tensor or channel");
         return;
@@ -269,12 +304,13 @@ static void read_tensor(tflite_reader *r, const wire_path *path, const wire_tabl
     ir_shape scalar = {0};
     const char *copy = name.at ? base_strndup(r->arena, (const char *)name.at, name.size) : "";
     uint32_t index = ir_tensor_add(r->m, r->g, copy, BASE_NONE, &scalar);
-    source s = {r, path, *table, &r->g->tensors.at[index]};
+    source s = {.r = r, .path = path, .table = *table, .t = &r->g->tensors.at[index]};
     s.t->source = index;
     r->is_variable[index] = tflite_int(&r->fb, path, table, TFLITE_Tensor_is_variable) != 0;
     if (!read_type(&s) || !read_shape(&s)) {
         return;
     }
+    read_details(&s);
     if (!r->bad_shape[index]) {
         read_constant(&s);
     }

@@ -66,7 +66,16 @@ static void build_tensor(flat *f, const model_tensor *t, int i, model_places *at
         flat_put(f, flat_vtable(f, table) + 4 + 2 * 4, 0, 2);
         return;
     }
-    size_t q = at->quantization[i] = flat_table(f, "--44--4");
+    size_t q = at->quantization[i] = flat_table(f, t->custom ? "--44144" : "--44--4");
+    if (t->custom) {
+        flat_put(f, flat_field(f, q, 4), 1, 1);
+        size_t details = flat_table(f, "4");
+        flat_point(f, flat_field(f, q, 5), details);
+        size_t bytes = flat_vector(f, t->custom_bytes, 1);
+        for (size_t k = 0; k < t->custom_bytes; k++)
+            flat_put(f, bytes + 4 + k, t->custom[k], 1);
+        flat_point(f, flat_field(f, details, 0), bytes);
+    }
     flat_point(f, flat_field(f, table, 4), q);
     at->scale[i] = flat_vector(f, (size_t)t->scales, 4);
     at->zero[i] = flat_vector(f, (size_t)t->zeros, 8);

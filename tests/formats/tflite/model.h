@@ -34,6 +34,8 @@ typedef struct model_tensor {
     bool variable;
     int32_t blocks[3];          /* scales, zero points, size; size 0: not quantised in blocks */
     const model_sparse *sparse; /* NULL: dense */
+    const uint8_t *custom;      /* details of its quantisation, of a custom kind; custom_bytes of them; NULL: none */
+    size_t custom_bytes;
 } model_tensor;
 
 typedef struct model_op {

@@ -524,6 +524,33 @@ static void broken_quantisation(void **state) {
            "3 zero points for 2 scales");
 }
 
+/* Of a constant that is zero no scale says anything. */
+static void scale_of_zeros(void **state) {
+    (void)state;
+    static const float scales[] = {0, -1, INFINITY, NAN};
+    static const int8_t zeros[] = {7, 7, 7, 7, 7, 7}, one[] = {7, 7, 7, 7, 7, 8};
+    for (size_t i = 0; i < 4; i++) {
+        model_tensor *w = &t.spec.tensors[1];
+        w->data = zeros;
+        w->scales = w->zeros = 1;
+        w->scale[0] = scales[i];
+        w->zero[0] = 7;
+        build();
+        const ir_tensor *read = &must_read()->graphs.at[0].tensors.at[1];
+        assert_true(read->quant.scale[0] == 1 && read->quant.zero[0] == 7);
+        assert_int_equal(t.d.list.n, 1);
+        assert_non_null(strstr(t.d.list.at[0].message, "of a constant whose every element is zero: read as 1"));
+        w->data = one;
+        build();
+        refuse("subgraph[0]/tensor[1] \"w\"/quantization/scale", flat_field(&t.f, t.at.quantization[1], 2),
+               "it must be");
+    }
+    t.spec.tensors[3].scale[0] = 0; /* no constant */
+    build();
+    ir_model *m = NULL;
+    assert_int_equal(read_model(&m), BASE_REFUSED);
+}
+
 static void broken_options(void **state) {
     (void)state;
     t.spec = (model_spec){.tensor_count = 2, .op_count = 1, .input_count = 1, .output_count = 1, .outputs = {1}};
@@ -867,6 +894,7 @@ int main(void) {
         CASE(broken_tensors),
         CASE(broken_quantisation),
         CASE(options_of_another_type),
+        CASE(scale_of_zeros),
         CASE(broken_options),
         CASE(broken_constant_inputs),
         CASE(broken_slices),

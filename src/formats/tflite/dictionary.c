@@ -56,7 +56,6 @@
 #define SLICE STEP(slice, NULL, 0, 0)
 #define WINDOW_IN STEP(window_in, NULL, 0, 0)
 #define MULTIPLIER STEP(multiplier, NULL, 0, 1)
-#define MULTIPLIER_OR_DOUBLE STEP(multiplier, "", 0, 1)
 #define MULTIPLIER_OF(input, filter) STEP(multiplier, NULL, input, filter)
 #define OF_I16(name, field) STEP(of_i16, name, TFLITE_##field, 0)
 #define TYPED_AS_INPUTS STEP(typed_as_inputs, NULL, 0, 0)

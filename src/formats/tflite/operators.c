@@ -443,10 +443,60 @@ static bool *needed_operators(tflite_reader *r, const wire_path *outer, const wi
     return needed;
 }
 
+/* ---- doubts ---- */
+
+/* The doubts of each tensor, as its maker's output: the last one. */
+static tflite_doubt **doubts_of(tflite_reader *r) {
+    tflite_doubt **of = BASE_NEWS(r->arena, tflite_doubt *, r->g->tensors.n + 1);
+    for (tflite_doubt *d = r->doubts; d; d = d->next) {
+        of[d->output] = of[d->output] && of[d->output]->message ? of[d->output] : d;
+    }
+    return of;
+}
+
+static bool is_wanted(const ir_graph *g, const ir_node *n, const bool *wanted) {
+    bool is = n->output_count == 0;
+    for (size_t i = 0; i < n->output_count; i++) {
+        is = is || wanted[n->outputs[i]] || g->tensors.at[n->outputs[i]].state != IR_NONE;
+    }
+    return is;
+}
+
+/* An operator that was doubted is a fault where anything depends on it; what adds nothing up depends on nothing. */
+static void settle_doubts(tflite_reader *r, const wire_path *outer) {
+    tflite_doubt **of = doubts_of(r);
+    const ir_graph *g = r->g;
+    bool *wanted = BASE_NEWS(r->arena, bool, g->tensors.n + 1);
+    for (size_t i = 0; i < g->outputs.n; i++) {
+        wanted[g->outputs.at[i]] = true;
+    }
+    for (size_t i = g->nodes.n; i-- > 0;) {
+        const ir_node *n = &g->nodes.at[i];
+        const bool is = is_wanted(g, n, wanted);
+        const tflite_doubt *doubt = n->output_count ? of[n->outputs[0]] : NULL;
+        for (size_t k = doubt && !doubt->message ? 1 : 0; k < n->input_count && is; k++) {
+            if (n->inputs[k] != IR_NONE) {
+                wanted[n->inputs[k]] = true;
+            }
+        }
+    }
+    for (const tflite_doubt *d = r->doubts; d; d = d->next) {
+        wire_path path = {.outer = outer, .name = "operator", .index = d->index, .note = d->name};
+        if (d->message && wanted[d->output]) {
+            wire_fb_error(&r->fb, &path, d->byte, "%s", d->message);
+        } else if (d->message) {
+            base_place place = {.file = r->file, .byte = d->byte, .has_byte = true};
+            place.path = wire_path_print(r->arena, &path);
+            base_warn(r->d, &place, "%s; no output depends on it", d->message);
+        }
+    }
+}
+
 void tflite_read_operators(tflite_reader *r, const wire_path *outer, const wire_table *subgraph) {
     wire_vector operators = tflite_list(&r->fb, outer, subgraph, TFLITE_SubGraph_operators);
     const bool *needed = needed_operators(r, outer, &operators);
     bool failed = false;
+    r->doubts = NULL;
     for (uint64_t i = 0; i < operators.n && !wire_fb_failed(&r->fb); i++) {
         if (needed && !needed[i]) {
             continue;
@@ -465,6 +515,9 @@ void tflite_read_operators(tflite_reader *r, const wire_path *outer, const wire_
             failed = true;
             r->fb.failed = false;
         }
+    }
+    if (r->doubts && !wire_fb_failed(&r->fb)) {
+        settle_doubts(r, outer);
     }
     r->fb.failed = r->fb.failed || failed;
 }

@@ -53,6 +53,16 @@ typedef struct tflite_entry {
     uint32_t *input, *output, *kept;
 } tflite_entry;
 
+/* What is settled once the whole sub-graph is read: an operator that cannot be computed as the file says, which is a fault
+ * if anything depends on it; or (without a message) one whose output does not depend on its first input. */
+typedef struct tflite_doubt {
+    struct tflite_doubt *next;
+    uint32_t output; /* the operator's first, a tensor of the graph */
+    int64_t index;   /* of the operator in the file */
+    const char *name, *message;
+    uint64_t byte;
+} tflite_doubt;
+
 typedef struct tflite_reader {
     base_arena *arena;
     const char *file;
@@ -102,6 +112,7 @@ typedef struct tflite_reader {
     uint64_t dense;         /* bytes of sparse tensors that were made dense */
     bool *is_resource;      /* its type is RESOURCE */
     uint32_t *handle;       /* the variable that it is the handle of; IR_NONE: none */
+    tflite_doubt *doubts;   /* about operators of this sub-graph */
 } tflite_reader;
 
 #define TFLITE_REMEDY_OPERATOR "burin operators lists those that are"
@@ -123,6 +134,8 @@ const void *tflite_read_packed(tflite_reader *r, const wire_path *tensor_path, c
                                const ir_tensor *t, base_bytes details, base_bytes stored);
 /* The contents of a buffer, index in range: at NULL: none. */
 bool tflite_in_range(base_type type, int64_t v); /* of an integer type */
+/* Is it a constant of integers of which each is v? */
+bool tflite_is_constant(const ir_tensor *t, int64_t v);
 base_bytes tflite_read_buffer(tflite_reader *r, uint64_t index);
 /* Reads the sub-graphs that signatures name and that have not been read as entries. */
 void tflite_read_entries(tflite_reader *r, const wire_table *model);

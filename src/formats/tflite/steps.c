@@ -42,6 +42,17 @@ void tflite_op_warn(tflite_op *op, const char *format, ...) {
     base_warn(op->r->d, &place, "%s", message);
 }
 
+void tflite_op_doubt(tflite_op *op, const char *message) {
+    tflite_doubt *doubt = BASE_NEW(op->r->arena, tflite_doubt);
+    *doubt = (tflite_doubt){.next = op->r->doubts,
+                            .output = op->outputs[0],
+                            .index = op->path->index,
+                            .name = op->path->note,
+                            .message = message,
+                            .byte = op->table.at};
+    op->r->doubts = doubt;
+}
+
 void tflite_op_option_error(tflite_op *op, int field, const char *format, ...) {
     va_list list;
     va_start(list, format);

@@ -9,8 +9,8 @@
 #include "formats/tflite/dictionary.h"
 
 extern const tflite_step_kind tflite_step_act, tflite_step_int, tflite_step_of_i16, tflite_step_ints,
-    tflite_step_floats, tflite_step_float, tflite_step_axis, tflite_step_count, tflite_step_said, tflite_step_only, tflite_step_table,
-    tflite_step_body, tflite_step_multiplier, tflite_step_typed_as_inputs;
+    tflite_step_floats, tflite_step_float, tflite_step_axis, tflite_step_count, tflite_step_said, tflite_step_only,
+    tflite_step_table, tflite_step_body, tflite_step_multiplier, tflite_step_typed_as_inputs;
 extern const tflite_step_kind tflite_step_axis_in, tflite_step_axes_in, tflite_step_perm_in, tflite_step_pads_in,
     tflite_step_said_in, tflite_step_list_in, tflite_step_pairs_in, tflite_step_int_in;
 extern const tflite_step_kind tflite_step_out_shape, tflite_step_out_extents, tflite_step_ones_in, tflite_step_ones_out,
@@ -49,6 +49,9 @@ bool tflite_op_reads_recorded(const tflite_op *op);
 void tflite_op_told(tflite_op *op, const tflite_step *step, int64_t *list, size_t n);
 /* A doubt about the operator that ends nothing. */
 void tflite_op_warn(tflite_op *op, const char *format, ...) TFLITE_LIKE_PRINTF(2, 3);
+/* It cannot be computed as the file says (message): a fault if anything depends on it. NULL: its first output does not
+ * depend on its first input. */
+void tflite_op_doubt(tflite_op *op, const char *message);
 /* An attribute that is the shape: -1 for an extent that data decides, if there is one. */
 void tflite_op_shape_attr(tflite_op *op, const char *name, const ir_shape *shape);
 

@@ -285,33 +285,33 @@ static const char *bad_multiplier(base_arena *arena, const ir_quant *x, const ir
         if (!((double)x->scale[0] * (double)w->scale[i] / (double)y->scale[0] < 65536.0)) {
             return base_printf(arena,
                                "the scales of input and filter (%lu) over that of the output are 65536 or more: every "
-                               "sum but 0 saturates",
+                               "sum would saturate",
                                (unsigned long)i);
         }
     }
     return NULL;
 }
 
-/* Is there a definition that computes it even so (MULTIPLIER_OR_DOUBLE)? */
-static bool in_double(const tflite_step *step, const ir_quant *filter) {
-    return step->name && filter->n == 1;
+/* Is its filter zero, and its bias, if it has one? Then it adds nothing up. */
+static bool adds_nothing(const tflite_op *op, const ir_tensor *filter) {
+    const ir_tensor *bias = op->input_count > 2 && op->inputs[2] != IR_NONE ? tflite_op_input(op, 2) : NULL;
+    return filter->quant.n == 1 && tflite_is_constant(filter, filter->quant.zero[0]) &&
+           (!bias || tflite_is_constant(bias, 0));
 }
 
 static void make_multiplier(tflite_op *op, const tflite_step *step) {
     const ir_tensor *x = tflite_op_input(op, (size_t)step->a), *w = tflite_op_input(op, (size_t)step->b);
     const char *bad = bad_multiplier(op->r->arena, &x->quant, &w->quant, &tflite_op_output(op, 0)->quant);
-    if (bad && in_double(step, &w->quant)) {
-        tflite_op_warn(op, "%s; neither TFLite Micro nor LiteRT prepares it", bad);
-    } else if (bad) {
-        tflite_op_error(op, "%s", bad);
+    if (bad || (step->a == 0 && adds_nothing(op, w))) {
+        tflite_op_doubt(op, bad);
     }
 }
 
 static void put_multiplier(tflite_out *out, const tflite_step *step) {
-    const ir_quant *w = &tflite_out_input(out, 1)->quant;
-    const char *bad =
-        bad_multiplier(out->arena, &tflite_out_input(out, 0)->quant, w, &tflite_out_output(out, 0)->quant);
-    if (bad && !in_double(step, w)) {
+    (void)step;
+    const char *bad = bad_multiplier(out->arena, &tflite_out_input(out, 0)->quant, &tflite_out_input(out, 1)->quant,
+                                     &tflite_out_output(out, 0)->quant);
+    if (bad) {
         tflite_out_cannot(out, "%s", bad);
     }
 }

@@ -172,13 +172,12 @@ bool tflite_in_range(base_type type, int64_t v) {
     return v >= lo && (v < 0 || (uint64_t)v <= hi);
 }
 
-/* Is it a constant whose every element is zero? Of it no scale says anything. */
-static bool is_zero(const source *s, int64_t zero) {
+bool tflite_is_constant(const ir_tensor *t, int64_t v) {
     uint64_t n;
-    bool all = s->t->data && ir_shape_elements(&s->t->shape, &n);
+    bool all = t->data && base_type_is_int(t->type) && ir_shape_elements(&t->shape, &n);
     for (uint64_t i = 0; all && i < n; i++) {
-        base_value v = base_load(s->t->type, s->t->data, i);
-        all = base_type_is_signed(s->t->type) ? v.i == zero : zero >= 0 && v.u == (uint64_t)zero;
+        base_value e = base_load(t->type, t->data, i);
+        all = base_type_is_signed(t->type) ? e.i == v : v >= 0 && e.u == (uint64_t)v;
     }
     return all;
 }
@@ -193,7 +192,8 @@ static void read_scales(source *s, const wire_path *path, const wire_table *q, w
         if (!(scale[i] > 0) || isinf(scale[i])) {
             base_text number = {.arena = r->arena};
             base_put_float32(&number, scale[i]);
-            if (scales.n == 1 && is_zero(s, zero[i])) {
+            /* Of zeros no scale says anything. */
+            if (scales.n == 1 && tflite_is_constant(s->t, zero[i])) {
                 base_place place = {.file = r->file, .byte = q->at, .has_byte = true};
                 place.path = wire_path_print(r->arena, path);
                 base_warn(r->d, &place, "the scale is %s, of a constant whose every element is zero: read as 1",

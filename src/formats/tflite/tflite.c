@@ -322,6 +322,7 @@ void tflite_read_subgraph(tflite_reader *r, tflite_call *call) {
         r->is_complex = at.is_complex;
         r->is_resource = at.is_resource;
         r->handle = at.handle;
+        r->doubts = at.doubts;
     }
 }
 

@@ -8,6 +8,8 @@ import os
 import pathlib
 import subprocess
 
+import support
+
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Werror"]
 TYPES = {"FLOAT32": "f", "INT8": "b", "UINT8": "B", "INT16": "h", "INT32": "i", "INT64": "q", "BOOL": "B"}
 BLOB_ABOVE = 100_000  # bytes of model: its weights as a blob, so that compilers read less text
@@ -106,5 +108,5 @@ def differs(kind, got, want):
 
 
 def refusal(done):
-    """The first line of what a command that ended said."""
-    return next((line for line in done.stderr.splitlines() if line), f"exit {done.returncode}")[:200]
+    """The first line of what a command that ended said, but for warnings."""
+    return (support.first_error(done.stderr) or f"exit {done.returncode}")[:200]

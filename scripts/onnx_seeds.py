@@ -50,6 +50,12 @@ def shapes():
                             o.node("Reshape", ["x", "t"], ["y"])], [x], [y], [o.tensor("i", I, [1], [0]), o.tensor("m", I, [1], [-1])]))
 
 
+def no_shape():
+    """The shape of a scalar, gathered by itself: nothing is read, and nothing is done for it."""
+    return o.model(o.graph([o.node("Shape", ["x"], ["s"]), o.node("Gather", ["s", "s"], ["d"]), o.node("Concat", ["d", "m"], ["t"], axis=0),
+                            o.node("Reshape", ["x", "t"], ["y"])], [o.value("x", F, [])], [y], [o.tensor("m", I, [1], [-1])]))
+
+
 def external():
     w = o.field(1, 3) + o.field(2, 1) + o.field(8, "w") + o.field(13, o.field(1, "location") + o.field(2, "w.bin")) + o.field(14, 1)
     return one("Add", ["x", "w"], [w])
@@ -91,6 +97,7 @@ SEEDS = {
     "loop": o.model(loop()),
     "function": function(),
     "shapes": shapes(),
+    "no_shape": no_shape(),
     "external": external(),
     "sparse": sparse(),
     "group": o.varint(99 << 3 | 3) + o.field(1, 5) + o.varint(99 << 3 | 4) + one("Relu"),

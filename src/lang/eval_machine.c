@@ -56,8 +56,8 @@ static base_status run_branch(lang_eval_machine *m, const lang_eval_ins *i) {
 }
 
 base_status lang_eval_run_block(lang_eval_machine *m, const lang_eval_block *b) {
-    const lang_eval_ins *end = b->code.at + b->code.n;
-    for (const lang_eval_ins *i = b->code.at; i != end; i++) {
+    for (size_t k = 0; k < b->code.n; k++) {
+        const lang_eval_ins *i = &b->code.at[k];
         base_status status = BASE_OK;
         switch ((lang_eval_op)i->op) {
         case LANG_EVAL_RUN:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes src/formats/onnx/types.def: the element types that each operator of ai.onnx takes and gives, from version 13 on, by the schemas
-of onnx's own package. Run by a Python that has it.
+"""Writes src/formats/onnx/types.def: the element types that each operator of ai.onnx takes and gives and how many inputs it lists at least,
+from version 13 on, by the schemas of onnx's own package. Run by a Python that has it.
 
   onnx_types.py [FILE]
 """
@@ -37,11 +37,12 @@ def main():
                 for port in side:
                     letters.setdefault(types(port), (string.ascii_letters + string.digits)[len(letters)])
                 ports.append("".join(letters[types(p)] for p in side) + ("*" if more else ""))
-            rows.append((name, schema.since_version, *ports, schema.deprecated))
+            rows.append((name, schema.since_version, schema.min_input, *ports, schema.deprecated))
     lines = ["/* types.def - made by scripts/onnx_types.py from onnx's schemas: element types that operators of ai.onnx take and give.",
-             " *   SET(letter, OF(type) | ...)                 a set of types",
-             " *   TYPES(operator, since, inputs, outputs)     a letter for each; *: the last one any number of times",
-             " *   GONE(operator, since)                       it has left the standard */"]
+             " *   SET(letter, OF(type) | ...)                     a set of types",
+             " *   TYPES(operator, since, least, inputs, outputs)  a letter for each; *: the last one any number of times. least: so many",
+             " *                                                   inputs are listed, absent ones too",
+             " *   GONE(operator, since)                           it has left the standard */"]
     for key, letter in letters.items():
         text = f"SET('{letter}', " + (" | ".join(f"OF({t.upper()})" for t in key) or "0") + ")"
         while len(text) > 120:
@@ -49,8 +50,8 @@ def main():
             lines.append(text[:at])
             text = "   " + text[at:]
         lines.append(text)
-    for name, since, inputs, outputs, gone in rows:
-        lines.append(f'GONE("{name}", {since})' if gone else f'TYPES("{name}", {since}, "{inputs}", "{outputs}")')
+    for name, since, least, inputs, outputs, gone in rows:
+        lines.append(f'GONE("{name}", {since})' if gone else f'TYPES("{name}", {since}, {least}, "{inputs}", "{outputs}")')
     pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "src/formats/onnx/types.def").write_text("\n".join(lines) + "\n")
 
 

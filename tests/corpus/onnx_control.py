@@ -115,6 +115,9 @@ case('loop_longer', [node('Loop', ['m', '', 'v0'], ['f'], body=concat)], [('x', 
      [constant('m', np.int64(3))], feeds=[dict(x=f32(2), v0=f32(1))])
 case('loop_longer_as_a_run_says', [node('Loop', ['m', '', 'v0'], ['f'], body=concat)], [('x', F, [2]), ('v0', F, [1]), ('m', I, [])],
      [('f', F, None)], feeds=[dict(x=f32(2), v0=f32(1), m=np.array(4))], refused='Loop whose value 0 is f32 1 and becomes f32 3')
+case('loop_slices_alone', [node('Loop', ['m', ''], ['s'], body=graph(
+    [node('Cast', ['i'], ['fi'], to=F), node('Mul', ['fi', 'x'], ['sl']), node('Identity', ['k'], ['kk'])], LOOP_IN[:2], [('kk', B), ('sl', F, [2])]))],
+     [('x', F, [2])], [('s', F, None)], [constant('m', np.int64(4))], feeds=[dict(x=f32(2))])
 nested = loop([node('Loop', ['i', '', 'v'], ['u'], body=graph(
     [node('Add', ['v2', 'x'], ['n2']), node('Mul', ['n2', 'h'], ['n3']), node('Identity', ['k2'], ['kk2'])],
     [('i2', I, []), ('k2', B, []), ('v2', F, None)], [('kk2', B), ('n3',)], [constant('h', np.float32(0.5))])),

@@ -217,11 +217,16 @@ static void check_types(onnx_frame *f, const char *op, const char *const *inputs
 void onnx_put_node(onnx_frame *f, const char *domain, const char *op, const char *const *inputs, size_t input_count,
                    const char *const *outputs, size_t output_count, const onnx_put_attr *attrs, size_t attr_count) {
     wire_pb_out node = message(f->w);
-    while (input_count && !*inputs[input_count - 1]) {
+    const size_t least = *domain ? 0 : onnx_least_inputs(op, f->w->opset);
+    while (input_count > least && !*inputs[input_count - 1]) {
         input_count--;
     }
     if (!*domain) {
         check_types(f, op, inputs, input_count, outputs, output_count);
+    }
+    if (input_count < least) {
+        onnx_frame_cannot(f, f->node,
+                          base_printf(f->w->arena, "%s needs %zu inputs, and has %zu", op, least, input_count));
     }
     for (size_t i = 0; i < input_count; i++) {
         wire_pb_put_text(&node, ONNX_NODE_INPUT, inputs[i]);
@@ -369,6 +374,11 @@ static bool fits(const onnx_frame *f, onnx_out *out) {
     out->why = *out->word->domain ? NULL
                                   : onnx_types_why(out->arena, out->word->op, f->w->opset, types, count, types + count,
                                                    n->output_count);
+    for (size_t i = 0; i < out->word->needed && !out->why; i++) {
+        if (i >= count || (!inputs[i].made && inputs[i].tensor == IR_NONE)) {
+            onnx_out_cannot(out, "%s needs input %zu, and it is absent", out->word->op, i);
+        }
+    }
     return !out->why;
 }
 

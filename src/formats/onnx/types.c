@@ -1,4 +1,4 @@
-/* types.c - which element types an operator of ai.onnx takes and gives in a version (types.def). */
+/* types.c - which element types an operator of ai.onnx takes and gives in a version, and how many inputs (types.def). */
 #include "formats/onnx/writer.h"
 
 #include <string.h>
@@ -9,12 +9,13 @@ _Static_assert(BASE_TYPE_COUNT <= 32, "a bit for each type");
 typedef struct signature {
     const char *op;
     int since;
+    size_t least;                 /* inputs that are listed */
     const char *inputs, *outputs; /* a set's letter each, "*" at the end; NULL: the operator is gone */
 } signature;
 
 static const uint32_t sets[128] = {
 #define SET(letter, types) [letter] = types,
-#define TYPES(op, since, inputs, outputs)
+#define TYPES(op, since, least, inputs, outputs)
 #define GONE(op, since)
 #include "formats/onnx/types.def"
 #undef SET
@@ -24,8 +25,8 @@ static const uint32_t sets[128] = {
 
 static const signature signatures[] = {
 #define SET(letter, types)
-#define TYPES(op, since, inputs, outputs) {op, since, inputs, outputs},
-#define GONE(op, since) {op, since, NULL, NULL},
+#define TYPES(op, since, least, inputs, outputs) {op, since, least, inputs, outputs},
+#define GONE(op, since) {op, since, 0, NULL, NULL},
 #include "formats/onnx/types.def"
 #undef SET
 #undef TYPES
@@ -70,4 +71,9 @@ const char *onnx_types_why(base_arena *arena, const char *op, int opset, const b
     return type == BASE_NONE
                ? NULL
                : base_printf(arena, "%s does not %s %s", op, taken ? "give" : "take", base_type_name(type));
+}
+
+size_t onnx_least_inputs(const char *op, int opset) {
+    const signature *s = find(op, opset);
+    return s ? s->least : 0;
 }

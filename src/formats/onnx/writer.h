@@ -81,6 +81,8 @@ void onnx_out_list(onnx_out *out, size_t at, const char *name, const int64_t *v,
 /* Why the operator of ai.onnx does not take or give those types in that version; BASE_NONE: absent, or not known. NULL: it does. */
 const char *onnx_types_why(base_arena *arena, const char *op, int opset, const base_type *inputs, size_t input_count,
                            const base_type *outputs, size_t output_count);
+/* How many inputs a node of that operator of ai.onnx lists at least, absent ones too: of Loop 2, which may both be absent. */
+size_t onnx_least_inputs(const char *op, int opset);
 
 /* ---- put_graph.c ---- */
 

@@ -503,6 +503,14 @@ static uint32_t quant_tensor(lang_inst *in, lang_actual *a, bool zeros) {
     return *slot;
 }
 
+/* A tensor of the model that is not quantised as the definition reads it: said once for each. */
+static lang_val refuse_quant(lang_inst *in, const lang_expr *e, lang_actual *a, const char *what) {
+    if (!a->refused)
+        lang_i_refuse(in, e->pos, "it is read here", "%s %s", a->label, what);
+    a->refused = true;
+    return lang_v_bad();
+}
+
 static lang_val quant(lang_inst *in, const lang_expr *e, int at) {
     static const char *const names[] = {"scale", "zero", "axis", "scales", "zeros"};
     lang_actual *a = lang_x_actual(in, e, at);
@@ -511,11 +519,18 @@ static lang_val quant(lang_inst *in, const lang_expr *e, int at) {
     if (a->family)
         return lang_i_fail(in, e->pos, "%s is a family: write %s#k for one of its members", a->label, a->label);
     const ir_quant *q = a->arg ? &a->arg->quant : NULL;
+    if (a->arg && in->call->place && q->n == 0)
+        return refuse_quant(in, e, a, "is not quantised: it needs a scale and a zero point");
     if (!q || q->n == 0)
         return lang_i_fail(in, e->pos, "%s has no quantisation: %s.%s", a->label, a->label, names[e->op]);
     if (e->op == LANG_Q_AXIS)
         return lang_v_int(q->n == 1 ? 0 : q->axis);
     if (e->op == LANG_Q_SCALE || e->op == LANG_Q_ZERO) {
+        if (q->n != 1 && in->call->place)
+            return refuse_quant(in, e, a,
+                                base_printf(in->arena,
+                                            "has %u scales, one for each channel: quantise it with one scale",
+                                            (unsigned)q->n));
         if (q->n != 1)
             return lang_i_fail(in, e->pos, "%s has %u scales: read %s.%ss[...]", a->label, q->n, a->label,
                                names[e->op]);

@@ -53,6 +53,7 @@ typedef struct lang_actual {
     const char *label; /* for messages: "X", "X#2" */
     bool present, family;
     bool bad;                 /* a stage that failed */
+    bool refused;             /* its quantisation is not what the definition reads, which was said */
     bool output;              /* of the call: only .scale and the like can be asked before its stage */
     const lang_argument *arg; /* inputs and outputs; NULL for other stages */
     uint32_t tensor;          /* in the program; IR_NONE: none yet */
@@ -118,6 +119,9 @@ typedef struct lang_inst {
 
 /* ---- instantiate.c: errors ---- */
 lang_val lang_i_fail(lang_inst *in, lang_pos pos, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The caller's fault: its place comes first, where it has one, and the note says what stands here. */
+void lang_i_refuse(lang_inst *in, lang_pos pos, const char *note, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* ---- values.c ---- */
 static inline lang_val lang_v_int(int64_t i) {

@@ -665,17 +665,13 @@ static bool is_static(lang_inst *in, lang_val v) {
 
 /* What must be static reads a tensor: that it is no constant is the caller's affair, whose place comes first. */
 static void needs_contents(lang_inst *in, lang_pos pos, const char *what) {
-    const base_place here = lang_place(in->op->source, pos);
     if (!in->call->place) {
         lang_i_fail(in, pos, "%s must be static, and depends on what a run reads", what);
         return;
     }
-    in->errors++;
-    base_error(in->diags, in->call->place,
-               "%s: what it does depends on the contents of a tensor that only a run knows: make that a "
-               "constant (--constant NAME=FILE)",
-               in->call->op);
-    base_note(in->diags, &here, "%s must be static", what);
+    lang_i_refuse(in, pos, base_printf(in->arena, "%s must be static", what),
+                  "what it does depends on the contents of a tensor that only a run knows: make that a constant "
+                  "(--constant NAME=FILE)");
 }
 
 static void make_let(lang_inst *in, const lang_clause *c) {
@@ -718,12 +714,7 @@ static void make_chk(lang_inst *in, const lang_clause *c) {
         needs_contents(in, c->e->pos, "chk");
         return;
     }
-    const char *message = c->text ? c->text : "a check of the definition fails";
-    base_place here = lang_place(in->op->source, c->pos);
-    in->errors++;
-    base_error(in->diags, in->call->place ? in->call->place : &here, "%s: %s", in->call->op, message);
-    if (in->call->place)
-        base_note(in->diags, &here, "the check is here");
+    lang_i_refuse(in, c->pos, "the check is here", "%s", c->text ? c->text : "a check of the definition fails");
 }
 
 static void make_body(lang_inst *in) {

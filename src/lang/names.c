@@ -23,6 +23,19 @@ lang_val lang_i_fail(lang_inst *in, lang_pos pos, const char *format, ...) {
     return lang_v_bad();
 }
 
+void lang_i_refuse(lang_inst *in, lang_pos pos, const char *note, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    const char *message = base_vprintf(in->arena, format, list);
+    va_end(list);
+    const base_place here = lang_place(in->source, pos);
+    in->errors++;
+    base_error(in->diags, in->call->place ? in->call->place : &here, "%s: %s", in->call->op, message);
+    if (in->call->place) {
+        base_note(in->diags, &here, "%s", note);
+    }
+}
+
 /* Variables bound by reductions inside node r; nodes are numbered after their operands, so one pass over the new ones
  * suffices. */
 uint64_t lang_i_bound(lang_inst *in, lang_ref r) {

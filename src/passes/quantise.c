@@ -226,12 +226,15 @@ static void take(quantiser *q, size_t i, const candidate *c) {
 
 /* ---- arithmetic ---- */
 
-/* The inputs brought to one quantisation. */
-static void bring_to(quantiser *q, candidate *c, base_type type, const ir_quant *quant) {
+/* The inputs brought to one quantisation. false: numbers with a scale for each channel are not requantised. */
+static bool bring_to(quantiser *q, candidate *c, base_type type, const ir_quant *quant) {
     for (size_t k = 0; k < c->n.input_count; k++) {
         const uint32_t t = c->n.inputs[k];
         if (c->quants[k].n == 0 || (q->g->tensors.at[t].type == type && ir_quant_same(&c->quants[k], quant))) {
             continue;
+        }
+        if (c->quants[k].n > 1) {
+            return false;
         }
         const ir_shape shape = q->g->tensors.at[t].shape;
         c->from[k] = t;
@@ -239,6 +242,7 @@ static void bring_to(quantiser *q, candidate *c, base_type type, const ir_quant 
         c->n.inputs[k] = tensor_like(q, t, type, quant, &shape);
         c->quants[k] = *quant;
     }
+    return true;
 }
 
 static bool quantise_with(quantiser *q, size_t i, uint32_t real, uint32_t to, bool one_scale) {
@@ -249,8 +253,8 @@ static bool quantise_with(quantiser *q, size_t i, uint32_t real, uint32_t to, bo
         return false;
     }
     const ir_tensor t = q->g->tensors.at[to];
-    if (one_scale) {
-        bring_to(q, &c, t.type, &t.quant);
+    if (one_scale && !bring_to(q, &c, t.type, &t.quant)) {
+        return false;
     }
     if (!fits(q, &c, &like, passes_most_apart(t.type))) {
         return false;

@@ -184,6 +184,15 @@ for op, inputs, limit in (("RELU", TWO[:1], 31), ("MUL", [TWO[0], TWO[0]], 31), 
         else:
             refused("plan", "steep.tflite", status=1, says=[op, "the scales' quotient is 2^31 or more"])
 
+# ---- quantised otherwise than the definition reads: the model's place comes first ----
+EACH = ("each", "i8", [2], {"scale": [1.0, 2.0], "zero": [0, 0]})
+ONE = ("one", "i8", [2], {"scale": [1.0], "zero": [0]})
+for x, y, says in ((EACH, ONE, "X has 2 scales, one for each channel: quantise it with one scale"),
+                   (ONE, ("plain", "i8", [2], {}), "Y is not quantised: it needs a scale and a zero point")):
+    model("channels", [x, y], [("RELU", [0], [1])], [0], [1])
+    said = refused("plan", "channels.tflite", status=1, says=["channels.tflite: subgraph[0]/operator[0] RELU", says])
+    assert "error: " not in said and said.count(says) == 1, said
+
 # ---- what a definition reads while it is settled has to be a constant: the model's place comes first, with what to do ----
 model("counts", [("from", "i32", [], {"data": [0]}), ("to", "i32", [], {}), ("by", "i32", [], {"data": [2]}), ("y", "i32", [3], {})],
       [("RANGE", [0, 1, 2], [3])], [1], [3])

@@ -40,8 +40,8 @@ double passes_real(const ir_tensor *t, const ir_quant *q, const void *data, uint
     return (double)((float)(base_load(t->type, data, i).i - q->zero[c]) * q->scale[c]);
 }
 
-/* Contents of an input that is not known: case 0 over the range of the type, 1 near what stands for zero, 2 between. Integers
- * that stand for no reals may be places: 0. */
+/* Contents of an input that is not known: case 0 over the range of the type, 1 near what stands for zero and that itself, 2 between.
+ * Integers that stand for no reals may be places: 0. */
 static void *random_contents(sampler *s, const ir_tensor *t, unsigned k, uint64_t elements) {
     uint64_t bytes = 0, most;
     int64_t least;
@@ -53,7 +53,7 @@ static void *random_contents(sampler *s, const ir_tensor *t, unsigned k, uint64_
     }
     const double zero = t->quant.n ? (double)t->quant.zero[0] : 0, part = k == 0 ? 1 : k == 1 ? 0.05 : 0.4;
     for (uint64_t i = 0; i < elements && (is_real || t->quant.n || t->type == BASE_BOOL); i++) {
-        const double r = (double)next(s) / 8388608.0 - 1.0;
+        const double any = (double)next(s) / 8388608.0 - 1.0, r = k == 1 && next(s) % 4 == 0 ? 0 : any;
         base_value v = {.f = is_real ? base_round_to(t->type, 4 * r * part) : 0};
         if (!is_real) {
             const double x = zero + r * part * ((double)most - (double)least);
@@ -80,9 +80,10 @@ static lang_code *code_of(sampler *s, const ir_node *n, base_diags *d) {
                : NULL;
 }
 
-/* A real that is none (the root of a negative number) has no counterpart, and whatever stands for it will do. */
-static double off(const ir_tensor *to, double real, double top, base_value got, uint64_t i) {
-    if (isnan(real)) {
+/* A real that is none (the root of a negative number), or, where integers are what was meant, is infinite (a quotient by zero, which
+ * the kernel does not mean), has no counterpart, and whatever stands for it will do. */
+static double off(const ir_tensor *to, double real, double top, base_value got, uint64_t i, bool reals_meant) {
+    if (isnan(real) || (isinf(real) && !reals_meant)) {
         return 0;
     }
     if (to->quant.n == 0 && base_type_is_float(to->type)) {
@@ -102,7 +103,7 @@ static double off(const ir_tensor *to, double real, double top, base_value got, 
 
 /* Of one output, whose elements both programs compute by need. */
 static bool compare(sampler *s, lang_code *const code[2], const void *const *inputs[2], const ir_tensor *to,
-                    const ir_tensor *real, uint32_t output, double *steps, base_diags *d) {
+                    const ir_tensor *real, uint32_t output, bool reals_meant, double *steps, base_diags *d) {
     uint64_t elements = 0, list[ELEMENTS];
     if (!ir_shape_elements(&to->shape, &elements) || elements == 0) {
         return true;
@@ -125,7 +126,7 @@ static bool compare(sampler *s, lang_code *const code[2], const void *const *inp
     }
     for (size_t i = 0; i < n; i++) {
         const base_value v = base_load(real->type, b, i);
-        const double far = off(to, is_real ? v.f : (double)v.i, top, base_load(to->type, a, i), list[i]);
+        const double far = off(to, is_real ? v.f : (double)v.i, top, base_load(to->type, a, i), list[i], reals_meant);
         *steps = far > *steps || isnan(far) ? far : *steps;
     }
     return !isnan(*steps);
@@ -136,7 +137,7 @@ double passes_most_apart(base_type type) {
 }
 
 bool passes_steps_apart(passes_context *c, const ir_model *m, const ir_graph *g, const ir_node *quantised,
-                        const ir_node *real, const ir_quant *quants, double *steps, base_diags *d) {
+                        const ir_node *real, const ir_quant *quants, bool reals_meant, double *steps, base_diags *d) {
     sampler s = {c, m, g, base_arena_new(base_arena_memory(c->arena)), 99u};
     lang_code *code[2] = {code_of(&s, quantised, d), code_of(&s, real, d)};
     bool done = code[0] != NULL && code[1] != NULL;
@@ -158,7 +159,7 @@ bool passes_steps_apart(passes_context *c, const ir_model *m, const ir_graph *g,
         }
         for (size_t i = 0; done && i < quantised->output_count; i++) {
             done = compare(&s, code, (const void *const **)inputs, &g->tensors.at[quantised->outputs[i]],
-                           &g->tensors.at[real->outputs[i]], (uint32_t)i, steps, d);
+                           &g->tensors.at[real->outputs[i]], (uint32_t)i, reals_meant, steps, d);
         }
     }
     base_arena_free(s.scratch);

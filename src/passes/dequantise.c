@@ -139,7 +139,7 @@ static bool becomes(dequantiser *q, const ir_node *n, const stand_in *places, co
     if (n->output_count > 0 && places[n->input_count].quant.n > 0) {
         most = passes_most_apart(q->g->tensors.at[n->outputs[0]].type);
     }
-    if (!passes_steps_apart(q->c, q->m, q->g, n, &real, quants, &steps, &said)) {
+    if (!passes_steps_apart(q->c, q->m, q->g, n, &real, quants, false, &steps, &said)) {
         *why = said.list.n > 0 ? said.list.at[0].message : "it cannot be evaluated on reals";
         return false;
     }

@@ -76,15 +76,21 @@ uint32_t passes_constant_add(ir_model *m, ir_graph *g, const char *name, base_ty
 double passes_real(const ir_tensor *t, const ir_quant *q, const void *data, uint64_t i);
 /* How many steps of its outputs' scales the first node is from the second, which has a real tensor in the place of each input
  * with a quantisation in quants, and of each quantised output; sampled. Of outputs that are reals in both, steps of 1/127 of
- * the largest. false: one of them cannot be instantiated or evaluated. */
+ * the largest. reals_meant: the second is what a model says, so that what it has infinite saturates; else nothing is asked of the first
+ * there. false: one of them cannot be instantiated or evaluated. */
 bool passes_steps_apart(passes_context *c, const ir_model *m, const ir_graph *g, const ir_node *quantised,
-                        const ir_node *real, const ir_quant *quants, double *steps, base_diags *d);
+                        const ir_node *real, const ir_quant *quants, bool reals_meant, double *steps, base_diags *d);
 /* So many are rounding: 1, and of 16 bits, whose functions TFLite interpolates in tables, 1/1000 of the range. */
 double passes_most_apart(base_type type);
 /* Every value that the node gives is an element of an input, or a constant. */
 bool passes_only_moves(passes_context *c, const ir_model *m, const ir_graph *g, const ir_node *n);
 /* The same, and scales have no part in it. g is as it was afterwards. */
 bool passes_stays_on_integers(passes_context *c, const ir_model *m, ir_graph *g, const ir_node *n);
+
+/* ---- poles.c ---- */
+/* Minimum and maximum before conversions of reals that may be infinite. Nodes stand behind those that make their inputs; those that
+ * are added stand last. */
+void passes_bound_poles(passes_context *c, ir_model *m, ir_graph *g);
 
 /* ---- bounds.c: operators that only keep values between two bounds ---- */
 typedef struct passes_bounds {

@@ -206,7 +206,7 @@ static bool fits(quantiser *q, const candidate *c, const ir_node *real, double m
     for (size_t k = 0; k < real->input_count; k++) {
         resolved.inputs[k] = now(q, real->inputs[k]);
     }
-    return passes_steps_apart(q->c, q->m, q->g, &c->n, &resolved, c->quants, &steps, &ignored) && steps <= most;
+    return passes_steps_apart(q->c, q->m, q->g, &c->n, &resolved, c->quants, true, &steps, &ignored) && steps <= most;
 }
 
 /* Node i becomes the candidate. */
@@ -561,7 +561,11 @@ base_status passes_quantise(passes_context *c, ir_model *m, base_diags *d) {
         rewrite(c, m, &m->graphs.at[i], false);
     }
     passes_count_transposes(c, m);
-    return ir_sort(m, d);
+    const base_status status = ir_sort(m, d);
+    for (size_t i = 0; status == BASE_OK && i < m->graphs.n; i++) {
+        passes_bound_poles(c, m, &m->graphs.at[i]);
+    }
+    return status == BASE_OK ? ir_sort(m, d) : status;
 }
 
 base_status passes_integers(passes_context *c, ir_model *m, base_diags *d) {

@@ -95,6 +95,12 @@ uint32_t speak_gather(speaker *s, uint32_t x, uint32_t index);
 /* The word on operands of that type (an if's: its condition's), to that type. IR_NONE: it cannot be said. */
 uint32_t speak_scalar_word(speaker *s, lang_word w, base_type type, base_type to, const uint32_t *v, uint32_t n);
 
+/* ---- speak_functions.c ---- */
+/* A function of reals of that type, by arithmetic. IR_NONE: it is none, or that would not be close. */
+uint32_t speak_function(speaker *s, lang_word w, base_type type, const uint32_t *v);
+/* Bits of integers, by arithmetic and exclusive or. IR_NONE: it is no such word, or cannot be said. */
+uint32_t speak_bits(speaker *s, lang_word w, base_type type, const uint32_t *v, uint32_t n);
+
 /* ---- speak_recurrence.c ---- */
 /* What is read: a tensor of the graph; of a tensor of the recurrence at hand what a round has, without that axis. */
 typedef struct speak_source {

@@ -250,7 +250,7 @@ static uint32_t other_words(speaker *s, lang_word w, base_type type, base_type t
     case LANG_BITS:
         return base_type_is_float(type) || base_type_is_float(to) ? IR_NONE : speak_cast(s, v[0], to);
     default:
-        return IR_NONE;
+        return speak_function(s, w, type, v);
     }
 }
 
@@ -313,5 +313,10 @@ uint32_t speak_scalar_word(speaker *s, lang_word w, base_type type, base_type to
         }
         speak_back(s, mark);
     }
-    return chooses ? choose(s, v[0], v[1], v[2]) : say(s, w, type, to, v, n);
+    uint32_t t = chooses ? choose(s, v[0], v[1], v[2]) : say(s, w, type, to, v, n);
+    if (t == IR_NONE) {
+        speak_back(s, mark);
+        t = speak_bits(s, w, type, v, n);
+    }
+    return t;
 }

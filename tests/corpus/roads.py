@@ -77,10 +77,22 @@ def onnx_type(text):
     return {"float": "float32", "double": "float64"}.get(text[7:-1], text[7:-1])
 
 
-def runtime_tflite(path):
+def interpreter_of(path):
+    """LiteRT on its reference kernels; where they lack an operator (CEIL, ELU, ROUND, SEGMENT_SUM), on the one kernel that there is."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
-    interpreter = Interpreter(model_path=str(path), num_threads=1, experimental_op_resolver_type=OpResolverType.BUILTIN_REF)
-    interpreter.allocate_tensors()
+    for resolver in (OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES):
+        try:
+            interpreter = Interpreter(model_path=str(path), num_threads=1, experimental_op_resolver_type=resolver)
+            interpreter.allocate_tensors()
+            break
+        except Exception as e:  # noqa: BLE001
+            if "Didn't find op" not in str(e) or resolver != OpResolverType.BUILTIN_REF:
+                raise
+    return interpreter
+
+
+def runtime_tflite(path):
+    interpreter = interpreter_of(path)
 
     def run(inputs):
         for port, value in zip(interpreter.get_input_details(), inputs):

@@ -1,0 +1,156 @@
+# ctest: name=corpus.onnx_said, labels=corpus, timeout=900
+"""ONNX operators that TFLite lacks, or has in another form, written as TFLite: LiteRT's reference kernels give what ONNX Runtime does, or, of
+functions, what C's library does in double.
+
+  onnx_said.py [--only PATTERN]
+
+Each case is a model of one operator, or of a few, its inputs (places, signs, zeros and what lies beyond among them), and the operators of TFLite
+that it becomes where that is part of what is tested. Run by the oracles' Python; by ctest's Python it starts that one.
+"""
+import argparse
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import by_oracles  # noqa: F401
+import roads
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+BURIN = os.environ["BURIN"]
+NAMES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float16): TensorProto.FLOAT16, np.dtype(bool): TensorProto.BOOL,
+         np.dtype(np.float64): TensorProto.DOUBLE, **{np.dtype(f"{u}int{n}"): getattr(TensorProto, f"{u.upper()}INT{n}") for u in ("", "u") for n in (8, 16, 32, 64)}}
+CASES = []
+
+
+class Case:
+    """nodes: (operator, inputs, outputs, attributes); given: arrays by name; want: arrays, else ONNX Runtime says; words: operators that
+    the file has (None: any); near: how far floats may be, of themselves and in all; refused: what Burin says instead."""
+
+    def __init__(self, name, nodes, given, constants=(), outputs=("y",), want=None, words=None, near=(2e-6, 1e-9), refused=None, opset=20, domain=None):
+        self.name, self.given, self.want, self.words, self.near, self.refused = name, given, want, words, near, refused
+        self.constants = dict(constants)
+        graph = helper.make_graph(
+            [helper.make_node(op, i.split(), o.split(), domain=domain if domain and op in DOMAIN[domain] else "", **more) for op, i, o, more in nodes], "g",
+            [helper.make_tensor_value_info(k, NAMES[v.dtype], v.shape) for k, v in given.items()], [onnx.ValueInfoProto(name=o) for o in outputs],
+            [numpy_helper.from_array(v, k) for k, v in self.constants.items()])
+        sets = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+        self.model = helper.make_model(graph, opset_imports=sets, ir_version=10)
+        CASES.append(self)
+
+
+MS = "com.microsoft"
+DOMAIN = {MS: ("Gelu", "BiasGelu", "FastGelu")}
+
+
+def expected(case):
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return onnxruntime.InferenceSession(case.model.SerializeToString(), options, providers=["CPUExecutionProvider"]).run(None, case.given)
+
+
+def fault_of(case, folder):
+    source, to = folder / "m.onnx", folder / "m.tflite"
+    onnx.save(case.model, source)
+    done = subprocess.run([BURIN, "compile", source, "-o", to, "--force", "--quiet"], capture_output=True, text=True)
+    if case.refused:
+        return "" if done.returncode == 1 and re.search(case.refused, done.stderr) else f"it must be refused, {case.refused}: {done.returncode} {done.stderr[:300]}"
+    if done.returncode:
+        return f"exit {done.returncode}: {done.stderr[:300]}"
+    want = case.want if case.want is not None else expected(case)
+    ports, got = roads.answers(to, lambda ports: [[v.reshape(s) for v, (s, _) in zip(case.given.values(), ports)]])
+    if ports is None:
+        return f"LiteRT: {got}"
+    for k, (a, b) in enumerate(zip(got[0], want)):
+        b = np.asarray(b)
+        if a.dtype != b.dtype and b.dtype != np.float64 or a.shape != b.shape:
+            return f"output {k}: {a.dtype} {a.shape}, expected {b.dtype} {b.shape}"
+        x, y = a.astype(np.float64), b.astype(np.float64)
+        if a.dtype.kind != "f":
+            same = np.array_equal(a, b)
+        else:
+            same = np.allclose(x, y, rtol=case.near[0], atol=case.near[1], equal_nan=True)
+        if not same:
+            with np.errstate(all="ignore"):
+                at = np.unravel_index(np.argmax(np.nan_to_num(np.abs(x - y) / (1e-30 + np.abs(y)), nan=np.inf)), x.shape) if x.size else ()
+            return f"output {k} at {tuple(map(int, at))}: {a[at]!r}, expected {b[at]!r}"
+    if case.words is not None:
+        said = subprocess.run([BURIN, "inspect", to], capture_output=True, text=True).stdout
+        words = " ".join(re.findall(r"^ +\d+  ([A-Z0-9_]+) ", said, re.M))
+        if words != case.words:
+            return f"it is {words}, expected {case.words}"
+    return ""
+
+
+def f32(*values):
+    return np.array(values, np.float32)
+
+
+# ---- a quotient by zero between conversions: what is infinite saturates ----
+for name, dtype in (("u8", np.uint8), ("i8", np.int8)):
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    numbers = np.arange(low, high + 1).astype(np.float32)
+    Case(f"div_between_{name}",
+         [(op, f"{x} s z", f"{y}", {}) for a in "ab" for op, x, y in (("QuantizeLinear", a, f"{a}q"), ("DequantizeLinear", f"{a}q", f"{a}r"))] +
+         [("Div", "ar br", "c", {}), ("QuantizeLinear", "c t z", "cq", {}), ("DequantizeLinear", "cq t z", "y", {})],
+         {"b": np.round(numbers / 9).astype(np.float32)},
+         {"a": np.where(numbers % 2 == 0, -3, 5).astype(np.float32), "s": np.float32(1), "t": np.float32(0.37), "z": np.array(low + 128 - 7, dtype)})
+
+# ---- functions ----
+LINE = np.concatenate([np.linspace(-6, 6, 1201), [0, -0.0, 1e-30, 1e-7, -1e-5, 1e-3, 30, -30]]).astype(np.float32)
+INSIDE = np.concatenate([np.linspace(-1, 1, 2001), [0, 1e-30, 1e-7, -1e-5, 1e-3, 0.999999, -0.999999]]).astype(np.float32)
+BEYOND = np.concatenate([1 + np.logspace(-6, 30, 400), [1, 2, 1.9999999]]).astype(np.float32)
+
+
+def of(function, x):
+    return [np.array([function(float(v)) for v in x])]
+
+
+Case("erf", [("Erf", "x", "y", {})], {"x": LINE}, want=of(math.erf, LINE))
+Case("atan", [("Atan", "x", "y", {})], {"x": LINE}, want=of(math.atan, LINE))
+Case("asin", [("Asin", "x", "y", {})], {"x": INSIDE}, want=of(math.asin, INSIDE))
+Case("acos", [("Acos", "x", "y", {})], {"x": INSIDE}, want=of(math.acos, INSIDE))
+OPEN = INSIDE[np.abs(INSIDE) < 1]
+Case("atanh", [("Atanh", "x", "y", {})], {"x": OPEN}, want=of(math.atanh, OPEN))
+WIDE = np.concatenate([LINE, f32(1e4, -2e4, 1e25, -3e38)])
+Case("asinh", [("Asinh", "x", "y", {})], {"x": WIDE}, want=of(math.asinh, WIDE))
+Case("acosh", [("Acosh", "x", "y", {})], {"x": BEYOND}, want=of(math.acosh, BEYOND))
+A, B = np.meshgrid(f32(-7.5, -2, -1e-3, 0, 0.3, 5, 1e6), f32(-3, -0.7, 0.1, 2, 1e9))
+Case("mod_of_reals", [("Mod", "a b", "y", {"fmod": 1})], {"a": A, "b": B})
+
+# ---- bits ----
+for dtype in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64):
+    info = np.iinfo(dtype)
+    some = np.array([info.min, info.max, 0, 1, 0x55 & info.max, info.max // 3, info.max - 5, info.min // 2] + ([-1, -2] if info.min < 0 else []), dtype)
+    for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
+        Case(f"{op}_{dtype.__name__}", [(op, "a b", "y", {})], {"a": some[:, None], "b": some[None, :]})
+    Case(f"BitwiseNot_{dtype.__name__}", [("BitwiseNot", "a", "y", {})], {"a": some})
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    faults = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for case in CASES:
+            if not re.search(options.only, case.name):
+                continue
+            fault = fault_of(case, pathlib.Path(folder))
+            if fault:
+                faults += 1
+                print(f"{case.name}: {fault}")
+    print(f"{len(CASES)} cases, {faults} faults")
+    return 1 if faults else 0
+
+
+sys.exit(main())

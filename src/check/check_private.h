@@ -79,7 +79,7 @@ uint64_t check_place(const plan_tensor *t, const ir_shape *actual, uint64_t i);
 const void *check_dense(base_arena *arena, const plan_tensor *t, const ir_shape *actual, const uint8_t *bytes);
 
 /* Integers by bits. Reals, where they may be rounded otherwise, by what a whole network makes of that: 1e-4 of themselves
- * and 1e-5 of the largest (docs/MODULE.md). */
+ * and 1e-5 of the largest (docs/MODULE.md); of f16 1/256 of both, of bf16 1/32. */
 bool check_same_values(const ir_tensor *t, const void *got, const void *want, bool rounded);
 
 #endif

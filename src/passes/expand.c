@@ -272,6 +272,72 @@ static bool expand_node(passes_context *c, ir_model *m, uint32_t graph, const ir
     return said;
 }
 
+/* ---- narrow reals ---- */
+
+static bool is_narrow(const ir_graph *g, uint32_t t) {
+    return t != IR_NONE && (g->tensors.at[t].type == BASE_F16 || g->tensors.at[t].type == BASE_BF16);
+}
+
+/* The tensor in f32: a constant, or of a cast. */
+static uint32_t in_f32(passes_context *c, ir_model *m, ir_graph *g, uint32_t t, const ir_node *like) {
+    const ir_tensor of = g->tensors.at[t];
+    uint64_t count = 0;
+    const uint32_t wide = ir_tensor_add(m, g, of.name, BASE_F32, &of.shape);
+    if (of.data == NULL) {
+        passes_convert(m, g, "cast", t, wide, like);
+        return wide;
+    }
+    (void)ir_shape_elements(&of.shape, &count);
+    float *data = BASE_NEWS(c->arena, float, (size_t)count + 1);
+    for (uint64_t i = 0; i < count; i++) {
+        base_store(BASE_F32, data, i, base_load(of.type, of.data, i));
+    }
+    g->tensors.at[wide].data = data;
+    return wide;
+}
+
+/* A node on halves of floats, on f32 between casts, which is as near as its own type has it. */
+static bool expand_wider(passes_context *c, ir_model *m, uint32_t graph, const ir_node *n) {
+    ir_graph *g = &m->graphs.at[graph];
+    const size_t nodes = g->nodes.n, tensors = g->tensors.n, count = n->input_count + n->output_count;
+    bool narrow = false;
+    ir_node own = *n;
+    own.inputs = BASE_NEWS(m->arena, uint32_t, n->input_count + 1);
+    own.outputs = BASE_NEWS(m->arena, uint32_t, n->output_count + 1);
+    for (size_t k = 0; k < count; k++) {
+        const bool in = k < n->input_count;
+        const uint32_t t = in ? n->inputs[k] : n->outputs[k - n->input_count];
+        uint32_t *to = in ? &own.inputs[k] : &own.outputs[k - n->input_count];
+        *to = t;
+        if (is_narrow(g, t)) {
+            narrow = true;
+            const ir_shape shape = g->tensors.at[t].shape;
+            *to = in ? in_f32(c, m, g, t, n) : ir_tensor_add(m, g, g->tensors.at[t].name, BASE_F32, &shape);
+        }
+    }
+    base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
+    base_diags ignored = {.arena = scratch};
+    lang_program *p = NULL;
+    bool said = narrow && strcmp(n->op, "cast") != 0 && ops_has(c->ops, n->op) &&
+                ops_instantiate(scratch, c->ops, m, g, &own, &c->goal, &p, &ignored) == BASE_OK;
+    if (said && passes_says(c, scratch, m, g, &own)) {
+        *BASE_PUSH(m->arena, &g->nodes) = own;
+    } else {
+        said = said && expand_node(c, m, graph, &own, false);
+    }
+    base_arena_free(scratch);
+    for (size_t k = 0; said && k < n->output_count; k++) {
+        if (own.outputs[k] != n->outputs[k]) {
+            passes_convert(m, g, "cast", own.outputs[k], n->outputs[k], n);
+        }
+    }
+    if (!said) {
+        g->nodes.n = nodes;
+        g->tensors.n = tensors;
+    }
+    return said;
+}
+
 /* A product with a constant matrix, which a fully connected operator says, too: that takes a bias and an activation. */
 static bool may_connect(const ir_graph *g, const ir_node *n) {
     const ir_tensor *w =
@@ -385,7 +451,8 @@ static bool expand_one(expander *x, const ir_node *n, bool quantised) {
     base_arena *scratch = base_arena_new(base_arena_memory(x->c->arena));
     const bool said = !may_expand(g, n) || passes_says(x->c, scratch, x->m, g, n);
     base_arena_free(scratch);
-    return said ? connect(x->c, x->m, x->graph, n) : expand_node(x->c, x->m, x->graph, n, false);
+    return said ? connect(x->c, x->m, x->graph, n)
+                : expand_wider(x->c, x->m, x->graph, n) || expand_node(x->c, x->m, x->graph, n, false);
 }
 
 /* Which nodes compute on quantised numbers; the graph's tensors lose their scales, but for those that conversions need. */

@@ -172,5 +172,8 @@ bool tflite_say(tflite_out *out) {
         }
     }
     check_counts(out);
+    if (!out->why && !out->word->custom) {
+        tflite_check_kernel(out);
+    }
     return !out->why;
 }

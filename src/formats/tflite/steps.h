@@ -65,6 +65,8 @@ const ir_tensor *tflite_out_output(tflite_out *out, size_t i);
 const ir_attr *tflite_out_attr(tflite_out *out, const char *name, ir_attr_kind kind);
 /* The row cannot say the node. The first reason stays. */
 void tflite_out_cannot(tflite_out *out, const char *format, ...) TFLITE_LIKE_PRINTF(2, 3);
+/* The row cannot, where no runtime has a kernel for the operator's types or ranks (kernels.c). */
+void tflite_check_kernel(tflite_out *out);
 /* Sets a field of the options table; what does not fit in it cannot be said. */
 void tflite_out_int(tflite_out *out, int field, int64_t v);
 void tflite_out_float(tflite_out *out, int field, double v);

@@ -1,4 +1,4 @@
-/* attributes.c - are two nodes, made alike for other extents, the same?
+/* attributes.c - are attributes the same: of two nodes that were made for other extents, of a node and its definition?
  *
  * Takes nodes. Knows no format and no operator.
  */
@@ -31,4 +31,11 @@ bool formats_same_attributes(const ir_node *a, const ir_node *b) {
         same = strcmp(x->name, y->name) == 0 && x->kind == y->kind && same_value(x, y);
     }
     return same;
+}
+
+bool formats_says_nothing(base_arena *arena, ops_registry *ops, const ir_node *n, const ir_attr *a) {
+    base_diags ignored = {.arena = arena};
+    const lang_library *library = ops_has(ops, n->op) ? ops_library(ops, n->op, &ignored) : NULL;
+    const ir_attr *d = library != NULL ? lang_attr_default(arena, library, n->op, a->name) : NULL;
+    return d != NULL && d->kind == a->kind && same_value(a, d);
 }

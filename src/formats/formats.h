@@ -124,6 +124,8 @@ base_status formats_read(base_arena *arena, const char *file, base_bytes bytes, 
 
 /* Have the nodes the same attributes? */
 bool formats_same_attributes(const ir_node *a, const ir_node *b);
+/* Is the node's attribute what its definition says of an absent one? */
+bool formats_says_nothing(base_arena *arena, ops_registry *ops, const ir_node *n, const ir_attr *a);
 
 /* ---- extents.c ---- */
 /* A node that was made again, for other extents: as it was, another, or there can be none. */

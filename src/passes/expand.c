@@ -452,7 +452,8 @@ static bool expand_one(expander *x, const ir_node *n, bool quantised) {
     const bool said = !may_expand(g, n) || passes_says(x->c, scratch, x->m, g, n);
     base_arena_free(scratch);
     return said ? connect(x->c, x->m, x->graph, n)
-                : expand_wider(x->c, x->m, x->graph, n) || expand_node(x->c, x->m, x->graph, n, false);
+                : expand_wider(x->c, x->m, x->graph, n) || passes_narrow(x->c, x->m, x->graph, n) ||
+                      expand_node(x->c, x->m, x->graph, n, false);
 }
 
 /* Which nodes compute on quantised numbers; the graph's tensors lose their scales, but for those that conversions need. */

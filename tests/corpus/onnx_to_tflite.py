@@ -32,9 +32,9 @@ FOLDERS = ["backend_node", "backend_simple", "backend_pytorch_converted", "backe
 WRITTEN, EQUAL = 850, 830
 # networks: how many transposes there are, and how many of them between operators: the shuffles of channels; resnet50's and vgg19's weights
 # are made by operators here, and too large in all to be made when the file is written
-NETWORKS = {"backend_light/light_squeezenet.onnx": (1, 0), "backend_light/light_resnet50.onnx": (3, 2), "backend_light/light_densenet121.onnx": (1, 0),
+NETWORKS = {"backend_light/light_squeezenet.onnx": (1, 0), "backend_light/light_resnet50.onnx": (2, 1), "backend_light/light_densenet121.onnx": (1, 0),
             "backend_light/light_shufflenet.onnx": (17, 16), "real/ort_mnist/model.onnx": (0, 0), "real/micro_kws_fp32/model.onnx": (0, 0),
-            "backend_light/light_vgg19.onnx": (4, 3)}
+            "backend_light/light_vgg19.onnx": (3, 2)}
 # TFLite's kernels take integers of 8 and 16 bits for quantised ones, which these are not
 KNOWN = re.compile(r"u?int(8|16)$")
 

@@ -8,7 +8,7 @@ runtime of the format that a model came in makes of the same inputs, run after r
 TFLITE and ONNX are the models that docs/ONNX.md names: each goes both ways, its results within one step (of 1/255 of the largest, where
 outputs are reals of a quantised network; else within the bound of floats), its inputs and outputs as they were, its file untouched, each
 road under half a second of Burin's own time (a build with sanitizers or without optimisation: ten times that).
-MORE go one way. --all: every file of tflite/real, to ONNX and back; what is refused, or differs, is listed and is no fault.
+MORE_BOTH go both ways, the other MORE one way. --all: every file of tflite/real, to ONNX and back; what is refused, or differs, is listed and is no fault.
 To ONNX quantised networks go as they do unasked, on reals between roundings, of which the distance is printed (and may be no more than
 FAR says, where there is a line), and with --exact, bit for bit. Run by the oracles' Python.
 """
@@ -40,6 +40,10 @@ MORE_TFLITE = ["mlperf_tiny/ic_resnet_large_int8", "mlperf_tiny/ic_trainedRes_in
                "tinymaix/vww96_q", "tinymaix/mnist_valid_f", "tinymaix/cifar10_f", "tinyengine/ptq_mnist_lenet-300-100",
                "tflite_support/mobilenet_v1_025_224_float", "mlonmcu/sine_model", "mlonmcu/umatest", "tflm/dtln_lstm_int8",
                "tflm/micro_speech_lstm_int8", "coral/keras_lstm_mnist_int8", "mlonmcu/lstm2"]
+# Both ways, too, without a limit of time or transposes: what they have that others have not stands beside them.
+MORE_BOTH = ["coral/deeplabv3_dm05_uint8",  # ARG_MAX without the extent
+             "litert/recommendation_cnn_i10i32o100",  # TOPK_V2, whose places ONNX has in 64 bits
+             "litert/torchaudio_conformer"]  # norms: two reshapes of one tensor, which LiteRT then computes in place, have to be one
 MORE_ONNX = [f"real/micro_kws_bug_{what}" for what in ("qdq", "softmax", "avg_pool", "add_shape")]
 # On reals between roundings: at most so many steps; where there is no line it is printed alone. TFLite's convolutions round twice.
 FAR = {"mlperf_tiny/kws_int8": 32, "mlperf_tiny/ic_resnet8_int8": 48, "coral/mobilenet_v1_025_128_uint8_2019": 16, "mlonmcu/micro_kws_m_quantized": 16,
@@ -251,7 +255,7 @@ def main():
     options = parser.parse_args()
     limit = SECONDS * (10 if slow_build() else 1)
     counts, faults = collections.Counter(), 0
-    lists = [(n, True) for n in TFLITE + ONNX] + [(n, False) for n in MORE_TFLITE + MORE_ONNX]
+    lists = [(n, True) for n in TFLITE + ONNX + MORE_BOTH] + [(n, False) for n in MORE_TFLITE + MORE_ONNX]
     if options.all:
         root = support.shared("corpus/tflite/real")
         lists = [(str(p.relative_to(root))[:-7], True) for p in sorted(root.glob("*/*.tflite"))]
@@ -268,7 +272,7 @@ def main():
                 if words == "back to TFLite" and name in NOT_BACK:
                     refused, fault = fault, "" if "TFLite cannot say" in fault else fault or "it is not refused any more"
                     road = f"refused: {refused}" if not fault else road
-                elif not fault and both and not options.all:
+                elif not fault and both and name not in MORE_BOTH and not options.all:
                     fault = f"{road.seconds:.2f} s" if road.seconds > limit else ""
                     fault = fault or (f"{road.between} transposes between operators" if road.between > BETWEEN.get(name, 0) else "")
                 counts[words + (": refused or other" if fault or isinstance(road, str) else "")] += 1

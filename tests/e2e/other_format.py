@@ -79,6 +79,20 @@ write("flat.onnx", [
 done = burin("compile", "flat.onnx", "-o", "flat.tflite")
 assert layout(done) == (0, 0) and "compared with the model as it was read" in done.stdout, done.stdout
 
+# ---- places of 64 bits are made in 32, and cast: kernels have no others; back they are ONNX's own again ----
+pathlib.Path("places.onnx").write_bytes(onnx.model(onnx.graph(
+    [node("TopK", "x three", "v at"), node("ArgMax", "x", "most", axis=1, keepdims=0)], [onnx.value("x", "f32", [2, 5])],
+    [onnx.value("v", "f32", [2, 3]), onnx.value("at", "i64", [2, 3]), onnx.value("most", "i64", [2])], [onnx.tensor("three", "i64", [1], [3])]), 17))
+assert "compared with the model as it was read" in burin("compile", "places.onnx", "-o", "places.tflite").stdout
+assert words("places.tflite") == ["topk", "cast", "arg_max"], words("places.tflite")
+assert "compared with the model as it was read" in burin("compile", "places.tflite", "-o", "back.onnx", "--force").stdout
+
+# ---- of what two norms of one tensor share, each is computed once ----
+write("norms.onnx", [node("LayerNormalization", "x s", "a", axis=-1), node("LayerNormalization", "x t", "b", axis=-1), node("Add", "a b", "y")],
+      [("x", [2, 5, 6])], [("y", [2, 5, 6])], [("s", "f32", [6], numbers(6)), ("t", "f32", [6], numbers(6))])
+burin("compile", "norms.onnx", "-o", "norms.tflite")
+assert words("norms.tflite").count("sum") == 2, words("norms.tflite")
+
 # ---- channels that are shuffled need one transpose, and no more ----
 write("shuffle.onnx", [
     node("Conv", "x w", "c"), node("Reshape", "c five", "r"), node("Transpose", "r", "t", perm=[0, 2, 1, 3, 4]), node("Reshape", "t four", "f"),

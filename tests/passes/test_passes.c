@@ -53,6 +53,52 @@ static void what_moves_nothing_vanishes(void **state) {
                         "cast relu");
 }
 
+/* Equal but for one thing each: the attribute, the constant, the scales that the output has; and an output of the graph stays. */
+static void what_computes_the_same_becomes_one(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 f32[2,2] \"t\"\n"
+                                       "tensor %1 f32[4] \"t\"\n"
+                                       "tensor %2 f32[4] \"t\"\n"
+                                       "tensor %3 f32[] \"t\" = hex \"0000003f\"\n"
+                                       "tensor %4 f32[] \"t\" = hex \"0000003f\"\n"
+                                       "tensor %5 f32[] \"t\" = hex \"0000803f\"\n"
+                                       "tensor %6 f32[4] \"t\"\n"
+                                       "tensor %7 f32[4] \"t\"\n"
+                                       "tensor %8 f32[4] \"t\"\n"
+                                       "tensor %9 f32[4] \"t\"\n"
+                                       "tensor %10 f32[4] \"t\"\n"
+                                       "tensor %11 f32[4] \"t\"\n"
+                                       "inputs (%0)\n outputs (%9, %10, %11)\n"
+                                       "node reshape (%0) -> (%1) {shape: ints [4]} ids [0]\n"
+                                       "node reshape (%0) -> (%2) {shape: ints [4]} ids [0]\n"
+                                       "node add (%1, %3) -> (%6) {act: text \"none\"} ids [1]\n"
+                                       "node add (%2, %4) -> (%7) {act: text \"none\"} ids [2]\n"
+                                       "node add (%2, %5) -> (%8) {act: text \"none\"} ids [3]\n"
+                                       "node sub (%6, %8) -> (%9) {act: text \"none\"} ids [4]\n"
+                                       "node sub (%7, %8) -> (%10) {act: text \"none\"} ids [5]\n"
+                                       "node sub (%7, %8) -> (%11) {act: text \"relu\"} ids [6]\n"
+                                       "}\n",
+                                  "same", 0),
+                        "reshape add add sub sub sub");
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i8[4] \"t\" quant {0.5:0}\n"
+                                       "tensor %1 i8[4] \"t\" quant {0.5:0}\n"
+                                       "tensor %2 i8[4] \"t\" quant {0.25:0}\n"
+                                       "tensor %3 i8[4] \"t\" quant {0.5:0}\n"
+                                       "tensor %4 i8[4] \"t\" quant {0.5:0}\n"
+                                       "tensor %5 i8[4] \"t\" quant {0.5:0}\n"
+                                       "inputs (%0)\n outputs (%4, %5)\n"
+                                       "node relu (%0) -> (%1) ids [0]\n"
+                                       "node relu (%0) -> (%2) ids [1]\n"
+                                       "node relu (%0) -> (%3) ids [2]\n"
+                                       "node add (%1, %2) -> (%4) {act: text \"none\"} ids [3]\n"
+                                       "node mul (%1, %3) -> (%5) {act: text \"none\"} ids [4]\n"
+                                       "}\n",
+                                  "same", 0),
+                        "relu relu add mul");
+}
+
 static void a_graph_that_only_hands_on_keeps_one_copy(void **state) {
     (void)state;
     assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
@@ -1038,6 +1084,7 @@ static void what_would_need_more_memory_stays(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_moves_nothing_vanishes),
+        cmocka_unit_test(what_computes_the_same_becomes_one),
         cmocka_unit_test(a_graph_that_only_hands_on_keeps_one_copy),
         cmocka_unit_test(other_quantisation_is_kept),
         cmocka_unit_test(moves_of_extents_of_one_are_reshapes_and_reshapes_join),

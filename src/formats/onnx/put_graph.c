@@ -357,6 +357,12 @@ static said_input *arrange(const onnx_out *out, size_t *count) {
     return list;
 }
 
+/* The type of ONNX's output. */
+static base_type given_type(const onnx_frame *f, const onnx_out *out, size_t output) {
+    const base_type other = output < ONNX_MOST_CAST ? out->gives[output] : BASE_NONE;
+    return other != BASE_NONE ? other : f->g->tensors.at[out->node->outputs[output]].type;
+}
+
 /* Has the version the operator, for those types? */
 static bool fits(const onnx_frame *f, onnx_out *out) {
     const ir_node *n = out->node;
@@ -369,7 +375,7 @@ static bool fits(const onnx_frame *f, onnx_out *out) {
                                                  : BASE_NONE;
     }
     for (size_t i = 0; i < n->output_count; i++) {
-        types[count + i] = f->g->tensors.at[n->outputs[i]].type;
+        types[count + i] = given_type(f, out, i);
     }
     out->why = *out->word->domain ? NULL
                                   : onnx_types_why(out->arena, out->word->op, f->w->opset, types, count, types + count,
@@ -413,10 +419,23 @@ static void put_said(onnx_frame *f, const ir_node *node, const onnx_out *out) {
                                                  : "";
     }
     for (size_t i = 0; i < node->output_count; i++) {
+        const base_type type = given_type(f, out, i);
         outputs[i] = onnx_output_name(f, node, i);
+        if (type != f->g->tensors.at[node->outputs[i]].type) {
+            outputs[i] = onnx_unique_name(f->w, "", "wide");
+            onnx_note_type(f->w, outputs[i], type);
+        }
     }
     onnx_put_node(f, out->word->domain, out->word->op, names, n, outputs, node->output_count, out->attrs.at,
                   out->attrs.n);
+    for (size_t i = 0; i < node->output_count; i++) {
+        const base_type type = f->g->tensors.at[node->outputs[i]].type;
+        if (type != given_type(f, out, i)) {
+            const onnx_put_attr to = {.name = "to", .type = ONNX_INT, .i = onnx_type_code(type)};
+            const char *name = onnx_output_name(f, node, i);
+            onnx_put_node(f, "", "Cast", &outputs[i], 1, &name, 1, &to, 1);
+        }
+    }
 }
 
 static void put_node(onnx_frame *f, size_t i) {

@@ -93,6 +93,19 @@ void onnx_out_texts(onnx_out *out, const char *attr, const char *const *v, size_
     a->n = n;
 }
 
+void onnx_out_gives(onnx_out *out, size_t output, base_type type) {
+    const base_type own = onnx_out_output(out, output)->type;
+    if (output >= out->node->output_count || own == type) {
+        return;
+    }
+    if (output >= ONNX_MOST_CAST || base_type_is_float(own) || base_type_is_float(type) || own == BASE_BOOL ||
+        type == BASE_BOOL) {
+        onnx_out_cannot(out, "its output %zu is not of type %s", output, base_type_name(type));
+        return;
+    }
+    out->gives[output] = type;
+}
+
 void onnx_out_constant(onnx_out *out, size_t at, const char *name, base_type type, const ir_shape *shape,
                        const void *data) {
     *BASE_PUSH(out->arena, &out->made) = (onnx_made){at, name, type, *shape, data, false};
@@ -113,28 +126,6 @@ void onnx_out_list(onnx_out *out, size_t at, const char *name, const int64_t *v,
 }
 
 /* ---- a row ---- */
-
-/* Is the attribute what the definition says of an absent one? Then it says nothing. */
-static bool says_nothing(onnx_out *out, const ir_attr *a) {
-    base_diags ignored = {.arena = out->arena};
-    const lang_library *library = ops_library(out->ops, out->node->op, &ignored);
-    const ir_attr *d = library ? lang_attr_default(out->arena, library, out->node->op, a->name) : NULL;
-    if (!d || d->kind != a->kind) {
-        return false;
-    }
-    switch (a->kind) {
-    case IR_INT:
-        return a->v.i == d->v.i;
-    case IR_FLOAT:
-        return a->v.f == d->v.f;
-    case IR_TEXT:
-        return strcmp(a->v.text, d->v.text) == 0;
-    case IR_INTS:
-        return a->n == d->n && memcmp(a->v.ints, d->v.ints, a->n * sizeof *a->v.ints) == 0;
-    default:
-        return false;
-    }
-}
 
 static void check_counts(onnx_out *out) {
     const onnx_word *w = out->word;
@@ -160,7 +151,8 @@ bool onnx_say(onnx_out *out) {
         }
     }
     for (size_t i = 0; i < out->node->attr_count; i++) {
-        if (i >= 64 || (!(out->claimed >> i & 1) && !says_nothing(out, &out->node->attrs[i]))) {
+        if (i >= 64 || (!(out->claimed >> i & 1) &&
+                        !formats_says_nothing(out->arena, out->ops, out->node, &out->node->attrs[i]))) {
             onnx_out_cannot(out, "%s does not say its attribute %s", out->word->op, out->node->attrs[i].name);
         }
     }

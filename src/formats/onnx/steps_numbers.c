@@ -14,9 +14,7 @@ static void make_indexes_out(onnx_op *op, const onnx_step *s) {
 }
 
 static void put_indexes_out(onnx_out *out, const onnx_step *s) {
-    if ((size_t)s->a < out->node->output_count && onnx_out_output(out, (size_t)s->a)->type != BASE_I64) {
-        onnx_out_cannot(out, "its output %d is not of type i64", s->a);
-    }
+    onnx_out_gives(out, (size_t)s->a, BASE_I64);
 }
 const onnx_step_kind onnx_step_indexes_out = {"INDEXES_OUT", make_indexes_out, put_indexes_out};
 

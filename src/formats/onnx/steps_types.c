@@ -42,9 +42,7 @@ static void make_type_is(onnx_op *op, const onnx_step *s) {
     set_type(op, 0, (base_type)s->a);
 }
 static void put_type_is(onnx_out *out, const onnx_step *s) {
-    if (onnx_out_output(out, 0)->type != (base_type)s->a) {
-        onnx_out_cannot(out, "its output is not %s", base_type_name((base_type)s->a));
-    }
+    onnx_out_gives(out, 0, (base_type)s->a);
 }
 const onnx_step_kind onnx_step_type_is = {"TYPE_IS", make_type_is, put_type_is};
 

@@ -33,6 +33,8 @@ typedef struct onnx_made {
     bool replaces; /* it stands for the node's next input, which is absent */
 } onnx_made;
 
+enum { ONNX_MOST_CAST = 4 };
+
 struct onnx_out {
     base_arena *arena;
     ops_registry *ops; /* for what an attribute is that the node leaves out */
@@ -45,6 +47,8 @@ struct onnx_out {
     BASE_VEC(onnx_put_attr) attrs;
     BASE_VEC(onnx_made) made;
     uint64_t absent; /* bit i: ONNX's input i is left out; the node's stand around it */
+    /* Of each of the first outputs: the type that ONNX's has, from which a Cast brings it to the node's; BASE_NONE: that. */
+    base_type gives[ONNX_MOST_CAST];
     size_t said;     /* so many of the node's last inputs are said by attributes, and are none of ONNX's inputs */
     const char *why; /* the row cannot say the node: the reason; NULL: so far it can */
 };
@@ -68,6 +72,8 @@ void onnx_out_text(onnx_out *out, const char *attr, const char *text);
 void onnx_out_ints(onnx_out *out, const char *attr, const int64_t *v, size_t n);
 void onnx_out_floats(onnx_out *out, const char *attr, const float *v, size_t n);
 void onnx_out_texts(onnx_out *out, const char *attr, const char *const *v, size_t n);
+/* ONNX's output is of that integer type; where the node's is another one, numbers that both have are cast. */
+void onnx_out_gives(onnx_out *out, size_t output, base_type type);
 /* A constant input at that place of ONNX's inputs. Data are borrowed. */
 void onnx_out_constant(onnx_out *out, size_t at, const char *name, base_type type, const ir_shape *shape,
                        const void *data);

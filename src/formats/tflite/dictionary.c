@@ -48,6 +48,7 @@
 #define OUTPUTS(field) STEP(outputs, NULL, TFLITE_##field, 0)
 #define TYPE_OUT(field) STEP(type_out, NULL, TFLITE_##field, 0)
 #define TYPE_OF_OUT(field, output) STEP(type_out, NULL, TFLITE_##field, output)
+#define NARROW_OUT(output) STEP(narrow_out, NULL, 0, output)
 #define BIAS_TYPE(name, field, input) STEP(bias_type, name, TFLITE_##field, input)
 #define TIMES(field) STEP(times, NULL, TFLITE_##field, 0)
 #define OWN_SHAPES STEP(own_shapes, NULL, 0, 0)
@@ -167,7 +168,8 @@ bool tflite_say(tflite_out *out) {
         tflite_custom_options(out);
     }
     for (size_t i = 0; i < out->node->attr_count; i++) {
-        if (i >= 64 || !(out->claimed >> i & 1)) {
+        const ir_attr *a = &out->node->attrs[i];
+        if (i >= 64 || (!(out->claimed >> i & 1) && !formats_says_nothing(out->arena, out->ops, out->node, a))) {
             tflite_out_cannot(out, "TFLite does not say its attribute %s", out->node->attrs[i].name);
         }
     }

@@ -15,7 +15,7 @@ extern const tflite_step_kind tflite_step_axis_in, tflite_step_axes_in, tflite_s
     tflite_step_said_in, tflite_step_list_in, tflite_step_pairs_in, tflite_step_int_in;
 extern const tflite_step_kind tflite_step_out_shape, tflite_step_out_extents, tflite_step_ones_in, tflite_step_ones_out,
     tflite_step_even, tflite_step_own_shapes, tflite_step_times, tflite_step_inputs, tflite_step_outputs,
-    tflite_step_type_out, tflite_step_bias_type;
+    tflite_step_type_out, tflite_step_narrow_out, tflite_step_bias_type;
 extern const tflite_step_kind tflite_step_blocks;
 extern const tflite_step_kind tflite_step_complex, tflite_step_raw, tflite_step_keeps, tflite_step_holds,
     tflite_step_states, tflite_step_intermediates, tflite_step_graph;

@@ -244,6 +244,16 @@ static void put_type_out(tflite_out *out, const tflite_step *step) {
 
 const tflite_step_kind tflite_step_type_out = {"TYPE_OUT", NULL, put_type_out};
 
+static void put_narrow_out(tflite_out *out, const tflite_step *step) {
+    const base_type type = tflite_out_output(out, (size_t)step->b)->type;
+    if (base_type_is_float(type) || base_type_bits(type) > 32) {
+        tflite_out_cannot(out, "output %d is of type %s: kernels give integers of 16 and 32 bits", step->b,
+                          base_type_name(type));
+    }
+}
+
+const tflite_step_kind tflite_step_narrow_out = {"NARROW_OUT", NULL, put_narrow_out};
+
 /* What stays of the inputs is the node's. */
 static bool has_node_input(const tflite_op *op, size_t number) {
     size_t n = 0;

@@ -3,7 +3,6 @@
  * Takes a node that the vocabulary lacks. Gives in its place the same node with outputs of 32 bits for those of 64, and casts behind it, where
  * the definition leaves their type open and every value of theirs is proved to fit in 32 bits (places, counts).
  */
-#include "lang/analysis.h"
 #include "passes/passes_private.h"
 
 static lang_program *program_of(passes_context *c, base_arena *scratch, const ir_model *m, const ir_graph *g,

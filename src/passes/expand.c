@@ -203,6 +203,16 @@ static uint32_t rephrase(speaker *s, const ir_node *n, const lang_program *p, co
     return IR_NONE;
 }
 
+static bool renamed(speaker *s, const ir_node *n) {
+    const speak_mark mark = speak_here(s);
+    uint32_t *found = BASE_NEWS(s->scratch, uint32_t, n->output_count + 1);
+    if (n->input_count > 0 && n->inputs[0] != IR_NONE && speak_named(s, n, found) && deliver(s, n, mark.nodes, found)) {
+        return true;
+    }
+    speak_back(s, mark);
+    return false;
+}
+
 static bool has_reduction(const lang_program *p) {
     for (lang_ref r = 1; r < p->nodes.n; r++) {
         if (lang_at(p, r)->kind == LANG_REDUCE) {
@@ -267,7 +277,8 @@ static bool expand_node(passes_context *c, ir_model *m, uint32_t graph, const ir
     if (said && whole) {
         without_scales(g, n);
     }
-    said = said && ((!whole && rephrased(&s, n, p)) || speaks_as(&s, n, lang_fold(scratch, p, FOLD_LIMIT)));
+    said = said &&
+           ((!whole && (renamed(&s, n) || rephrased(&s, n, p))) || speaks_as(&s, n, lang_fold(scratch, p, FOLD_LIMIT)));
     base_arena_free(scratch);
     return said;
 }
@@ -356,6 +367,7 @@ static bool connect(passes_context *c, ir_model *m, uint32_t graph, const ir_nod
         return false;
     }
     g = &m->graphs.at[graph];
+    connected = g->tensors.at[n->outputs[0]].data != NULL; /* a sum over nothing, say */
     for (size_t i = first; i < g->nodes.n; i++) {
         connected = connected || strcmp(g->nodes.at[i].op, "fully_connected") == 0;
     }
@@ -443,10 +455,22 @@ static bool expand_quantised(expander *x, const ir_node *n) {
     return said;
 }
 
+/* Places that are not zero, whose number a run decides. */
+static bool expand_places(passes_context *c, ir_model *m, uint32_t graph, const ir_node *n) {
+    base_arena *scratch = base_arena_new(base_arena_memory(c->arena));
+    speaker s = {.c = c, .m = m, .g = &m->graphs.at[graph], .scratch = scratch, .origin = n};
+    const bool said = !passes_says(c, scratch, m, s.g, n) && speak_places(&s, n);
+    base_arena_free(scratch);
+    return said;
+}
+
 static bool expand_one(expander *x, const ir_node *n, bool quantised) {
     ir_graph *g = &x->m->graphs.at[x->graph];
     if (quantised) {
         return expand_quantised(x, n);
+    }
+    if (expand_places(x->c, x->m, x->graph, n)) {
+        return true;
     }
     base_arena *scratch = base_arena_new(base_arena_memory(x->c->arena));
     const bool said = !may_expand(g, n) || passes_says(x->c, scratch, x->m, g, n);

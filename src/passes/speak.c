@@ -1,13 +1,12 @@
-/* speak.c - expressions as operators: one for each scalar word, reductions over bodies, and whole programs stage by stage.
+/* speak.c - expressions as operators: one for each scalar word, reads as moves or gathers, and whole programs stage by stage.
  *
- * Takes a program. Gives nodes. Knows operators only as the words of spoken.def and the reductions' names.
+ * Takes a program. Gives nodes. Knows operators only as the words of spoken.def.
  */
 #include <math.h>
 #include <string.h>
 
 #include "passes/speak.h"
 
-#define MOST_MADE ((int64_t)1 << 26)    /* elements of a reduction's body */
 #define MOST_INDICES ((int64_t)1 << 22) /* that become a constant */
 
 static base_type type_of(const speaker *s, lang_ref e) {
@@ -72,185 +71,10 @@ static uint32_t say_form(speak_frame_values *f, const lang_digits *whole, base_t
     return speak_constant(f->s, type, f->frame.n, dims, data);
 }
 
-/* ---- reductions ---- */
-
-static bool is_reduction_of_products(const speaker *s, lang_ref e) {
-    const lang_node *n = lang_at(s->p, e);
-    return n->kind == LANG_REDUCE && n->code == LANG_SUM;
-}
-
-static const char *word_of(lang_reduction r) {
-    static const char *const words[] = {"sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_any", "reduce_all"};
-    return (size_t)r < sizeof words / sizeof words[0] ? words[r] : NULL;
-}
-
-/* What an element left out counts as. */
-static uint32_t neutral(speaker *s, lang_reduction r, base_type type) {
-    int64_t lo;
-    uint64_t hi;
-    if (r == LANG_RMAX || r == LANG_RMIN) {
-        if (base_type_is_float(type)) {
-            return speak_number(s, type, r == LANG_RMAX ? -INFINITY : INFINITY);
-        }
-        base_type_range(type, &lo, &hi);
-        return speak_scalar(s, type, r == LANG_RMAX ? (base_value){.i = lo} : (base_value){.u = hi});
-    }
-    return speak_number(s, type, r == LANG_PROD || r == LANG_ALL ? 1 : 0);
-}
-
-/* The body in the frame of its own variables, with as many extents as it has digits; the reduced ones are the last. */
-static uint32_t say_body(speak_frame_values *in, lang_ref e, uint32_t outer) {
-    speaker *s = in->s;
-    const lang_node *n = lang_at(s->p, e);
-    const lang_ref guard = lang_operand(s->p, e, n->count - 3);
-    const lang_reduction r = (lang_reduction)n->code;
-    uint32_t v = speak_value(in, lang_operand(s->p, e, n->count - 2));
-    if (v != IR_NONE && guard != 0) {
-        const uint32_t g = speak_value(in, guard);
-        v = g == IR_NONE ? IR_NONE
-                         : speak_scalar_word(s, LANG_IF, BASE_BOOL, (base_type)n->type,
-                                             (uint32_t[]){g, v, neutral(s, r, (base_type)n->type)}, 3);
-    }
-    if (v == IR_NONE) {
-        return IR_NONE;
-    }
-    int64_t dims[SPEAK_DIGITS];
-    const ir_shape shape = *speak_shape(s, v);
-    bool whole = true;
-    for (uint32_t k = 0; k < in->frame.n; k++) {
-        const int64_t own = shape.rank == 0 ? 1 : shape.dim[k];
-        dims[k] = k < outer ? own : in->frame.at[k].extent;
-        whole = whole && own == dims[k];
-    }
-    if (whole) {
-        return speak_reshape(s, v, in->frame.n, dims);
-    }
-    return r == LANG_SUM || r == LANG_PROD ? speak_broadcast(s, v, in->frame.n, dims) : v;
-}
-
-static uint32_t say_reduction(speak_frame_values *f, lang_ref e) {
-    speaker *s = f->s;
-    const lang_node *n = lang_at(s->p, e);
-    const uint32_t count = n->count - 3;
-    const char *word = word_of((lang_reduction)n->code);
-    uint32_t vars[LANG_MAX_VARS], outer = 0, reduced = 0;
-    if (word == NULL || lang_operand(s->p, e, n->count - 1) != 0) {
-        return IR_NONE;
-    }
-    for (uint32_t k = 0; k < f->frame.n; k++) { /* in the frame's order */
-        if (k == 0 || f->frame.at[k].var != f->frame.at[k - 1].var) {
-            vars[outer++] = f->frame.at[k].var;
-        }
-    }
-    for (uint32_t k = 0; k < count; k++) {
-        vars[outer + k] = lang_at(s->p, lang_operand(s->p, e, k))->index;
-    }
-    speak_frame_values in = {.s = s};
-    const lang_ref roots[] = {lang_operand(s->p, e, n->count - 2), lang_operand(s->p, e, n->count - 3)};
-    if (!speak_frame(s, roots, 2, vars, outer + count, &f->frame, &in.frame) || in.frame.n > IR_MAX_RANK ||
-        speak_extents(in.frame.at, in.frame.n) > MOST_MADE) {
-        return IR_NONE;
-    }
-    in.memo = BASE_NEWS(s->scratch, uint32_t, s->p->nodes.n);
-    speak_axes left = {.n = 0};
-    int64_t axes[SPEAK_DIGITS];
-    uint32_t first = 0;
-    while (first < in.frame.n && in.frame.at[first].var != vars[outer]) {
-        first++;
-    }
-    uint32_t v = say_body(&in, e, first);
-    for (uint32_t k = first; k < in.frame.n; k++) {
-        axes[reduced++] = k;
-    }
-    if (v == IR_NONE) {
-        return IR_NONE;
-    }
-    const ir_shape shape = *speak_shape(s, v);
-    for (uint32_t k = 0; k < first && shape.rank != 0; k++) {
-        if (shape.dim[k] == in.frame.at[k].extent) {
-            left.at[left.n++] = in.frame.at[k];
-        }
-    }
-    if (shape.rank != 0) {
-        ir_node *node = speak_node(s, word, &v, 1, BASE_NONE);
-        ir_attr_ints(s->m, node, "axes", axes, reduced);
-        ir_attr_int(s->m, node, "keepdims", 0);
-        v = speak_done(s);
-        int64_t dims[SPEAK_DIGITS];
-        for (uint32_t k = 0; k < left.n; k++) {
-            dims[k] = left.at[k].extent;
-        }
-        v = speak_reshape(s, v, left.n, dims);
-    }
-    left.tensor = v;
-    if (v == IR_NONE || s->g->tensors.at[v].type != (base_type)n->type) {
-        return IR_NONE;
-    }
-    /* digits finer than the outer frame's join again */
-    int64_t dims[SPEAK_DIGITS];
-    for (uint32_t k = 0; k < f->frame.n; k++) {
-        dims[k] = 1;
-        for (uint32_t i = 0; i < left.n; i++) {
-            const lang_digit *d = &left.at[i], *o = &f->frame.at[k];
-            dims[k] *= d->var == o->var && d->low >= o->low && d->low < o->low * o->extent ? d->extent : 1;
-        }
-        if (dims[k] != 1 && dims[k] != f->frame.at[k].extent) {
-            return IR_NONE;
-        }
-    }
-    return speak_reshape(s, v, f->frame.n, dims);
-}
-
-/* A reduction in the frame: an operator of its own, or its body reduced. */
-static uint32_t reduction(speak_frame_values *f, lang_ref e) {
-    const speak_mark mark = speak_here(f->s);
-    const lang_node *n = lang_at(f->s->p, e), *body = lang_at(f->s->p, lang_operand(f->s->p, e, n->count - 2));
-    const bool products = is_reduction_of_products(f->s, e) && body->kind == LANG_WORD_ && body->code == LANG_MUL;
-    uint32_t t = is_reduction_of_products(f->s, e) ? speak_contraction(f, e, 0) : IR_NONE;
-    if (t == IR_NONE && products && f->s->only_products) {
-        return IR_NONE;
-    }
-    if (t == IR_NONE) {
-        speak_back(f->s, mark);
-        t = speak_window(f, e, IR_NONE);
-    }
-    if (t == IR_NONE) {
-        speak_back(f->s, mark);
-        t = say_reduction(f, e);
-    }
-    return t;
-}
-
-/* Two that are said together: a sum of products and what is added, the sum of a window and what divides it. */
-static uint32_t together(speak_frame_values *f, lang_ref e) {
-    speaker *s = f->s;
-    const lang_node *n = lang_at(s->p, e);
-    const speak_mark mark = speak_here(s);
-    uint32_t t = IR_NONE;
-    for (uint32_t k = 0; n->code == LANG_ADD && t == IR_NONE && k < 2; k++) {
-        const lang_ref sum = lang_operand(s->p, e, k), other = lang_operand(s->p, e, 1 - k);
-        if (is_reduction_of_products(s, sum) && lang_at(s->p, other)->kind == LANG_READ) {
-            t = speak_contraction(f, sum, other);
-        }
-    }
-    if (n->code == LANG_DIV && base_type_is_float((base_type)n->type) &&
-        is_reduction_of_products(s, lang_operand(s->p, e, 0))) {
-        const uint32_t counts = speak_value(f, lang_operand(s->p, e, 1));
-        if (counts != IR_NONE && s->g->tensors.at[counts].data != NULL) {
-            t = speak_window(f, lang_operand(s->p, e, 0), counts);
-        }
-    }
-    if (t == IR_NONE) {
-        speak_back(s, mark);
-        memset(f->memo, 0, s->p->nodes.n * sizeof *f->memo); /* what it knew may have been taken back */
-    }
-    return t;
-}
-
 static uint32_t word(speak_frame_values *f, lang_ref e) {
     speaker *s = f->s;
     const lang_node *n = lang_at(s->p, e);
-    uint32_t v[3], t = n->code == LANG_ADD || n->code == LANG_DIV ? together(f, e) : IR_NONE;
+    uint32_t v[3], t = n->code == LANG_ADD || n->code == LANG_DIV ? speak_together(f, e) : IR_NONE;
     lang_digits form;
     if (t != IR_NONE) {
         return t;
@@ -376,7 +200,7 @@ uint32_t speak_value(speak_frame_values *f, lang_ref e) {
         t = word(f, e);
         break;
     case LANG_REDUCE:
-        t = reduction(f, e);
+        t = speak_reduction(f, e);
         break;
     }
     f->memo[e] = t != IR_NONE ? t + 1 : 0;

@@ -142,6 +142,18 @@ bool speak_exact_with(const speaker *s, double most, uint32_t weights, bool rows
 /* The factor, with that value for its read, as reals. IR_NONE: it is no sum of it and a constant. */
 uint32_t speak_factor_real(speak_frame_values *f, lang_ref e, lang_ref read, uint32_t value, base_type type);
 
+/* ---- speak_named.c ---- */
+/* The node's own word in the form that the vocabulary has, with moves around it: the tensors of its outputs. false: it is not known. */
+bool speak_named(speaker *s, const ir_node *n, uint32_t *found);
+/* The same of a node that lists places, as many as a run has, into its own output. */
+bool speak_places(speaker *s, const ir_node *n);
+
+/* ---- speak_reduce.c: reductions ---- */
+/* A reduction in the frame: an operator of its own, or its body reduced. */
+uint32_t speak_reduction(speak_frame_values *f, lang_ref e);
+/* Two that are said together: a sum of products and what is added, the sum of a window and what divides it. IR_NONE: they are not. */
+uint32_t speak_together(speak_frame_values *f, lang_ref e);
+
 /* ---- speak_contract.c, speak_window.c: reductions that are operators of their own ---- */
 /* A sum of products, and an addend for each output channel (0: none): in the frame. IR_NONE: it is no such sum. */
 uint32_t speak_contraction(speak_frame_values *f, lang_ref sum, lang_ref addend);

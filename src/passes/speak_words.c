@@ -73,6 +73,13 @@ static uint32_t remainder_of(speaker *s, uint32_t a, uint32_t b) {
     return t != IR_NONE ? t : two(s, "mod", a, b);
 }
 
+/* With the dividend's sign: where that is another, and it is not 0, the divisor comes off. */
+static uint32_t remainder_towards_zero(speaker *s, base_type type, uint32_t a, uint32_t b) {
+    const uint32_t r = remainder_of(s, a, b), zero = speak_number(s, type, 0);
+    const uint32_t other = two(s, "not_equal", two(s, "less", r, zero), two(s, "less", a, zero));
+    return choose(s, two(s, "logical_and", two(s, "not_equal", r, zero), other), two(s, "sub", r, b), r);
+}
+
 /* ---- fixed point ---- */
 
 /* 2^n for each element of n, in 64 bits. */
@@ -242,7 +249,8 @@ static uint32_t other_words(speaker *s, lang_word w, base_type type, base_type t
     case LANG_TDIV:
         return two(s, "div", v[0], v[1]);
     case LANG_TREM:
-        return two(s, "sub", v[0], two(s, "mul", two(s, "div", v[0], v[1]), v[1]));
+        a = two(s, "sub", v[0], two(s, "mul", two(s, "div", v[0], v[1]), v[1]));
+        return a != IR_NONE ? a : remainder_towards_zero(s, type, v[0], v[1]);
     case LANG_CLZ:
         return leading_zeros(s, v[0]);
     case LANG_SAT:

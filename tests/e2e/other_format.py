@@ -103,6 +103,23 @@ done = burin("compile", "shuffle.onnx", "-o", "shuffle.tflite")
 assert layout(done) == (3, 1), done.stdout
 
 # ---- what cannot be said is refused by name, and nothing is left ----
-write("det.onnx", [node("Det", "x", "y")], [("x", [2, 2])], [("y", [])], [])
-done = burin("compile", "det.onnx", "-o", "det.tflite", status=1)
-assert "Det: TFLite cannot say this operator" in done.stderr and not pathlib.Path("det.tflite").exists(), done.stderr
+pathlib.Path("double.onnx").write_bytes(onnx.model(onnx.graph(
+    [node("Add", "x x", "y")], [onnx.value("x", "f64", [2, 2])], [onnx.value("y", "f64", [2, 2])], []), 17))
+done = burin("compile", "double.onnx", "-o", "double.tflite", status=1)
+assert "Add: TFLite cannot say this operator: as ADD: no runtime has a kernel of it that takes f64: cast, to one of f32" in done.stderr, done.stderr
+assert not pathlib.Path("double.tflite").exists()
+
+# ---- a word that TFLite has in a narrower form is said in that one ----
+write("largest.onnx", [node("ArgMax", "x", "i", axis=1), node("Cast", "i", "y", to=1)], [("x", [3, 4])], [("y", [3, 1])], [])
+burin("compile", "largest.onnx", "-o", "largest.tflite")
+assert words("largest.tflite") == ["arg_max", "reshape", "cast"], words("largest.tflite")
+
+# ---- a quotient that is quantised is kept in range, since TFLite's QUANTIZE is not for what is infinite ----
+scale = [("s", "f32", [], [0.05]), ("z", "u8", [], [7])]
+write("quotient.onnx", [
+    node(op, f"{v} s z", f"{v}{end}") for v in "ab" for op, v, end in (("QuantizeLinear", v, "q"), ("DequantizeLinear", f"{v}q", "r"))] + [
+    node("Div", "aqr bqr", "c"), node("QuantizeLinear", "c s z", "cq"), node("DequantizeLinear", "cq s z", "y")],
+    [("a", [1, 8]), ("b", [1, 8])], [("y", [1, 8])], scale)
+burin("compile", "quotient.onnx", "-o", "quotient.tflite", "--no-check")
+said = words("quotient.tflite")
+assert said[said.index("div"):] == ["div", "maximum", "minimum", "quantize", "dequantize"], said

@@ -1,0 +1,131 @@
+/* speak_named.c - operators that the format has in a narrower form.
+ *
+ * Takes a node whose word the format has, but not with these attributes. Gives the same word as the format's kernels have it, with moves, casts and
+ * signs around: the places of the largest without the extent of 1, the largest k of the last extent, places that are not zero by
+ * rows. Anything else is said from its definition, which for these is many operators, or none.
+ */
+#include <string.h>
+
+#include "passes/speak.h"
+
+static int64_t attribute(const ir_node *n, const char *name, int64_t absent) {
+    const ir_attr *a = ir_attr_find(n, name);
+    return a != NULL && a->kind == IR_INT ? a->v.i : absent;
+}
+
+/* ---- the place of the largest ---- */
+
+static bool say_arg(speaker *s, const ir_node *n, uint32_t *found) {
+    const ir_tensor to = s->g->tensors.at[n->outputs[0]];
+    if (attribute(n, "select_last", 0) != 0 || n->input_count != 1) {
+        return false;
+    }
+    ir_node *own = speak_node(s, n->op, n->inputs, 1, to.type);
+    ir_attr_int(s->m, own, "axis", attribute(n, "axis", 0));
+    found[0] = speak_reshape(s, speak_done(s), to.shape.rank, to.shape.dim);
+    return found[0] != IR_NONE;
+}
+
+/* ---- the k largest ---- */
+
+/* What is least becomes what is largest: of integers -1 - x, which has no overflow. */
+static uint32_t turned(speaker *s, uint32_t t) {
+    if (t == IR_NONE) {
+        return IR_NONE;
+    }
+    const base_type type = s->g->tensors.at[t].type;
+    return base_type_is_float(type) ? speak_word(s, "neg", &t, 1, BASE_NONE)
+                                    : speak_word(s, "sub", (uint32_t[]){speak_number(s, type, -1), t}, 2, BASE_NONE);
+}
+
+/* Along the last extent: values, and places in i32. */
+static bool say_largest(speaker *s, const ir_node *n, uint32_t x, int64_t k, uint32_t *found) {
+    const ir_tensor from = s->g->tensors.at[x];
+    ir_shape shape = from.shape;
+    shape.dim[shape.rank - 1] = k;
+    uint32_t *own = BASE_NEWS(s->scratch, uint32_t, 1);
+    own[0] = x;
+    found[0] = ir_tensor_add(s->m, s->g, "", from.type, &shape);
+    found[1] = ir_tensor_add(s->m, s->g, "", BASE_I32, &shape);
+    ir_node *node = ir_node_add(s->m, s->g, "topk", own, 1, found, 2, IR_NONE);
+    node->ids = n->ids;
+    node->id_count = n->id_count;
+    node->byte = n->byte;
+    ir_attr_int(s->m, node, "k", k);
+    return passes_says(s->c, s->scratch, s->m, s->g, node);
+}
+
+static bool say_topk(speaker *s, const ir_node *n, uint32_t *found) {
+    const ir_shape shape = s->g->tensors.at[n->inputs[0]].shape;
+    const uint32_t behind = (uint32_t)attribute(n, "behind", 0);
+    const bool largest = attribute(n, "largest", 1) != 0;
+    int64_t perm[IR_MAX_RANK], back[IR_MAX_RANK];
+    if (shape.rank == 0 || behind >= shape.rank || n->output_count != 2 || n->input_count != 1) {
+        return false;
+    }
+    const uint32_t axis = shape.rank - 1 - behind;
+    for (uint32_t k = 0; k < shape.rank; k++) {
+        perm[k] = k < axis ? k : k + 1 < shape.rank ? k + 1 : axis;
+        back[perm[k]] = k;
+    }
+    uint32_t x = speak_transpose(s, n->inputs[0], shape.rank, perm);
+    x = largest ? x : turned(s, x);
+    if (x == IR_NONE || s->g->tensors.at[x].data != NULL || !say_largest(s, n, x, attribute(n, "k", 0), found)) {
+        return false;
+    }
+    found[0] = speak_transpose(s, largest ? found[0] : turned(s, found[0]), shape.rank, back);
+    found[1] = speak_transpose(s, speak_cast(s, found[1], s->g->tensors.at[n->outputs[1]].type), shape.rank, back);
+    return found[0] != IR_NONE && found[1] != IR_NONE;
+}
+
+/* ---- places that are not zero ---- */
+
+/* By rows, and turned: how many, a run decides, so that the tensor between has the symbol of the output. */
+bool speak_places(speaker *s, const ir_node *n) {
+    static const int64_t turn[] = {1, 0};
+    const speak_mark mark = speak_here(s);
+    ir_graph *g = s->g;
+    if (strcmp(n->op, "nonzero") != 0 || n->input_count != 1 || n->inputs[0] == IR_NONE ||
+        g->tensors.at[n->inputs[0]].shape.rank == 0 || g->tensors.at[n->inputs[0]].state != IR_NONE) {
+        return false;
+    }
+    const ir_tensor to = g->tensors.at[n->outputs[0]];
+    ir_shape rows = to.shape;
+    for (uint32_t k = 0; k < 2; k++) {
+        rows.dim[k] = to.shape.dim[1 - k];
+        rows.symbol[k] = to.shape.symbol[1 - k];
+    }
+    uint32_t *own = BASE_NEWS(s->m->arena, uint32_t, 1), made = ir_tensor_add(s->m, g, to.name, to.type, &rows);
+    own[0] = n->inputs[0];
+    ir_node *where = ir_node_add(s->m, g, "where", own, 1, &made, 1, IR_NONE);
+    if (!passes_says(s->c, s->scratch, s->m, g, where)) { /* any type can be cast to conditions */
+        g->nodes.n--;
+        own[0] = speak_cast(s, n->inputs[0], BASE_BOOL);
+        where = ir_node_add(s->m, g, "where", own, 1, &made, 1, IR_NONE);
+        if (own[0] == IR_NONE || !passes_says(s->c, s->scratch, s->m, g, where)) {
+            speak_back(s, mark);
+            return false;
+        }
+    }
+    where->ids = n->ids;
+    where->id_count = n->id_count;
+    where->byte = n->byte;
+    passes_convert(s->m, g, "transpose", made, n->outputs[0], n);
+    ir_attr_ints(s->m, &g->nodes.at[g->nodes.n - 1], "perm", turn, 2);
+    return true;
+}
+
+bool speak_named(speaker *s, const ir_node *n, uint32_t *found) {
+    static const struct {
+        const char *word;
+        bool (*say)(speaker *s, const ir_node *n, uint32_t *found);
+    } words[] = {{"arg_max", say_arg}, {"arg_min", say_arg}, {"topk", say_topk}};
+    const speak_mark mark = speak_here(s);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(words[i].word, n->op) == 0 && words[i].say(s, n, found)) {
+            return true;
+        }
+        speak_back(s, mark);
+    }
+    return false;
+}

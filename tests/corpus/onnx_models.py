@@ -178,14 +178,23 @@ def written(path, ending):
     arrays = [value_of(i, "tensor_type")[0] for i in inputs][:len(given)]
     words = []
     for port, array in zip(given, arrays):
-        if array.ndim and any(not d.HasField("dim_value") for d in port.type.tensor_type.shape.dim):
+        if array.ndim and any(d.dim_value <= 0 for d in port.type.tensor_type.shape.dim):
             words += ["--shape", f"{port.name}=" + "x".join(map(str, array.shape))]
     with tempfile.TemporaryDirectory() as folder:
         to = pathlib.Path(folder) / f"m.{ending}"
-        try:
-            done = subprocess.run([BURIN, "compile", path, "-o", to, "--check-cases", "1", "--quiet", *words], capture_output=True, text=True, timeout=120)
-        except subprocess.TimeoutExpired:
-            return "refused", "it takes more than 120 s"
+        for _ in range(4):
+            try:
+                done = subprocess.run([BURIN, "compile", path, "-o", to, "--check-cases", "1", "--quiet", *words], capture_output=True, text=True, timeout=120)
+            except subprocess.TimeoutExpired:
+                return "refused", "it takes more than 120 s"
+            # what must be constant, and is an input, is what was recorded of it
+            asked = re.search(r"node\[(\d+)\].* whose input (\d+) is computed is not supported", done.stderr)
+            name = model.graph.node[int(asked[1])].input[int(asked[2])] if asked and "graph/node[" in done.stderr else None
+            k = next((k for k, port in enumerate(given[:len(arrays)]) if port.name == name), None)
+            if k is None:
+                break
+            words += ["--constant", f"{name}={inputs[k]}"]
+            del given[k], arrays[k], inputs[k]
         if done.returncode:
             return "other" if done.returncode == 3 else "refused", words_of(done)
         ports, got = roads.answers(to, lambda ports: [[a.reshape(s) if a.size == np.prod(s) else a for a, (s, _) in zip(arrays, ports)]])

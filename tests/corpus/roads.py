@@ -102,7 +102,8 @@ def runtime_tflite(path):
         for port, value in zip(interpreter.get_input_details(), inputs):
             interpreter.set_tensor(port["index"], value)
         interpreter.invoke()
-        return [interpreter.get_tensor(o["index"]).copy() for o in interpreter.get_output_details()]
+        # what is empty and constant cannot be asked for
+        return [np.zeros(o["shape"], o["dtype"]) if 0 in o["shape"] else interpreter.get_tensor(o["index"]).copy() for o in interpreter.get_output_details()]
 
     run.inputs = [(list(map(int, i["shape"])), np.dtype(i["dtype"])) for i in interpreter.get_input_details()]
     return run

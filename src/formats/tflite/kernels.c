@@ -7,11 +7,10 @@
 
 #include <string.h>
 
-enum { OUTPUT = -1 };
-
 typedef struct takes {
     tflite_builtin builtin;
-    int input;
+    bool is_output;
+    size_t at;
     const char *types;
 } takes;
 
@@ -22,29 +21,35 @@ typedef struct ranks {
 } ranks;
 
 static const takes types[] = {
-#define TAKES(builtin, input, types) {TFLITE_OP_##builtin, input, types},
+#define TAKES(builtin, input, types) {TFLITE_OP_##builtin, false, input, types},
+#define GIVES(builtin, output, types) {TFLITE_OP_##builtin, true, output, types},
 #define RANKS(builtin, input, least, most)
 #define ONE_TYPE(builtin)
 #include "formats/tflite/kernels.def"
 #undef TAKES
+#undef GIVES
 #undef RANKS
 };
 
 static const ranks extents[] = {
 #define TAKES(builtin, input, types)
+#define GIVES(builtin, output, types)
 #define RANKS(builtin, input, least, most) {TFLITE_OP_##builtin, input, least, most},
 #include "formats/tflite/kernels.def"
 #undef TAKES
+#undef GIVES
 #undef RANKS
 #undef ONE_TYPE
 };
 
 static const tflite_builtin of_one_type[] = {
 #define TAKES(builtin, input, types)
+#define GIVES(builtin, output, types)
 #define RANKS(builtin, input, least, most)
 #define ONE_TYPE(builtin) TFLITE_OP_##builtin,
 #include "formats/tflite/kernels.def"
 #undef TAKES
+#undef GIVES
 #undef RANKS
 #undef ONE_TYPE
 };
@@ -79,16 +84,16 @@ static bool lists(const char *list, const char *name) {
 void tflite_check_kernel(tflite_out *out) {
     const tflite_builtin builtin = out->word->builtin;
     for (size_t i = 0; i < sizeof types / sizeof *types && out->why == NULL; i++) {
-        const bool is_output = types[i].input == OUTPUT;
-        if (types[i].builtin != builtin || (is_output && out->node->output_count == 0)) {
+        const ir_node *n = out->node;
+        const takes *one = &types[i];
+        if (one->builtin != builtin || (one->is_output && one->at >= n->output_count)) {
             continue;
         }
-        const ir_tensor *t =
-            is_output ? &out->g->tensors.at[out->node->outputs[0]] : input_of(out, (size_t)types[i].input);
+        const ir_tensor *t = one->is_output ? &out->g->tensors.at[n->outputs[one->at]] : input_of(out, one->at);
         if (t != NULL && t->quant.n == 0 && tflite_type_code(t->type) >= 0 &&
-            !lists(types[i].types, base_type_name(t->type))) {
+            !lists(one->types, base_type_name(t->type))) {
             tflite_out_cannot(out, "no runtime has a kernel of it that %s %s: cast, to one of %s",
-                              is_output ? "gives" : "takes", base_type_name(t->type), types[i].types);
+                              one->is_output ? "gives" : "takes", base_type_name(t->type), one->types);
         }
     }
     for (size_t i = 0; i < sizeof extents / sizeof *extents && out->why == NULL; i++) {

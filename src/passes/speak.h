@@ -101,6 +101,12 @@ uint32_t speak_function(speaker *s, lang_word w, base_type type, const uint32_t 
 /* Bits of integers, by arithmetic and exclusive or. IR_NONE: it is no such word, or cannot be said. */
 uint32_t speak_bits(speaker *s, lang_word w, base_type type, const uint32_t *v, uint32_t n);
 
+/* ---- speak_quotients.c ---- */
+/* Of integers, towards zero. IR_NONE: it cannot be said. */
+uint32_t speak_quotient(speaker *s, uint32_t a, uint32_t b);
+/* Rounded down; with the remainder that has the divisor's sign (IR_NONE: there is no word for it). */
+uint32_t speak_quotient_down(speaker *s, uint32_t a, uint32_t b, uint32_t remainder);
+
 /* ---- speak_recurrence.c ---- */
 /* What is read: a tensor of the graph; of a tensor of the recurrence at hand what a round has, without that axis. */
 typedef struct speak_source {

@@ -109,7 +109,7 @@ static uint32_t high_product(speaker *s, uint32_t a, uint32_t b, unsigned bits) 
     const uint32_t p = two(s, "mul", speak_cast(s, a, BASE_I64), speak_cast(s, b, BASE_I64));
     const uint32_t less = two(s, "less", p, integer(s, BASE_I64, 0));
     const uint32_t nudge = choose(s, less, integer(s, BASE_I64, 1 - half), integer(s, BASE_I64, half));
-    uint32_t q = two(s, "div", two(s, "add", p, nudge), integer(s, BASE_I64, 2 * half));
+    uint32_t q = speak_quotient(s, two(s, "add", p, nudge), integer(s, BASE_I64, 2 * half));
     if (!at_least(s, b, 1 - 2 * half) && !at_least(s, a, 1 - 2 * half)) {
         q = two(s, "minimum", q, integer(s, BASE_I64, 2 * half - 1));
     }
@@ -129,14 +129,14 @@ static uint32_t rounding_shift(speaker *s, uint32_t x, uint32_t n) {
         }
     }
     const uint32_t wide = speak_cast(s, x, BASE_I64), d = power(s, n);
-    const uint32_t half = two(s, "div", d, integer(s, BASE_I64, 2));
+    const uint32_t half = speak_quotient(s, d, integer(s, BASE_I64, 2));
     const uint32_t less = two(s, "less", wide, integer(s, BASE_I64, 0));
     const uint32_t nudge = choose(s, less, two(s, "sub", integer(s, BASE_I64, 0), half), half);
-    return speak_cast(s, two(s, "div", two(s, "add", wide, nudge), d), x == IR_NONE ? BASE_I32 : type_at(s, x));
+    return speak_cast(s, speak_quotient(s, two(s, "add", wide, nudge), d), x == IR_NONE ? BASE_I32 : type_at(s, x));
 }
 
 static uint32_t floor_quotient(speaker *s, uint32_t a, uint32_t b) {
-    return two(s, "div", two(s, "sub", a, remainder_of(s, a, b)), b);
+    return speak_quotient_down(s, a, b, remainder_of(s, a, b));
 }
 
 /* How many powers of two are greater: of 0 and more. */
@@ -247,7 +247,7 @@ static uint32_t other_words(speaker *s, lang_word w, base_type type, base_type t
     case LANG_DIV:
         return base_type_is_float(type) ? IR_NONE : floor_quotient(s, v[0], v[1]);
     case LANG_TDIV:
-        return two(s, "div", v[0], v[1]);
+        return speak_quotient(s, v[0], v[1]);
     case LANG_TREM:
         a = two(s, "sub", v[0], two(s, "mul", two(s, "div", v[0], v[1]), v[1]));
         return a != IR_NONE ? a : remainder_towards_zero(s, type, v[0], v[1]);

@@ -200,6 +200,15 @@ Case("Gelu", [("Gelu", "x", "y", {})], {"x": LINE}, want=of(lambda v: v * 0.5 * 
 Case("Gelu_tanh", [("Gelu", "x", "y", {"approximate": "tanh"})], {"x": LINE}, words="GELU", near=(1e-5, 1e-6))
 Case("Gelu_of_Microsoft", [("Gelu", "x", "y", {})], {"x": LINE}, domain=MS, near=(1e-5, 2e-6))
 Case("BiasGelu", [("BiasGelu", "x b", "y", {})], {"x": TABLE, "b": TABLE[0] / 3}, domain=MS, near=(1e-5, 2e-6))
+# ---- quotients of 64 bits, towards zero: by powers of two ----
+LONG = np.array([np.iinfo(np.int64).min, np.iinfo(np.int64).max, 0, 1, -1, 3, -3, 2**31 - 1, 2**31, -2**31, -2**31 - 1, 2**32, -2**32, 2**32 - 1,
+                 0x123456789abcdef0, -0x123456789abcdef0, 2**40 + 2**39, -2**40 - 2**39, -2**62, 2**62 - 1], np.int64)
+for power in (0, 1, 15, 31, 32, 40, 62):
+    Case(f"div_i64_{power}", [("Div", "a b", "y", {})], {"a": LONG}, {"b": np.int64(1 << power)})
+for name, powers in (("low", (0, 3, 15, 31)), ("high", (32, 33, 50, 62))):
+    Case(f"div_i64_{name}", [("Div", "a b", "y", {})], {"a": LONG[:, None]}, {"b": np.int64([1 << n for n in powers])})
+Case("div_i64_3", [("Div", "a b", "y", {})], {"a": LONG}, {"b": np.int64(3)}, refused="DIV: no runtime has a kernel of it that takes i64")
+Case("div_i64_mixed", [("Div", "a b", "y", {})], {"a": LONG[:, None]}, {"b": np.int64([2, 1 << 40])}, refused="DIV: no runtime has a kernel")
 
 
 def main():

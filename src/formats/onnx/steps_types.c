@@ -110,15 +110,19 @@ static void put_type_text(onnx_out *out, const onnx_step *s) {
 }
 const onnx_step_kind onnx_step_type_text = {"TYPE_TEXT", make_type_text, put_type_text};
 
-static void make_saturate(onnx_op *op, const onnx_step *s) {
-    const onnx_attr *a = s->attr ? onnx_op_attr(op, s->attr, ONNX_INT) : NULL;
-    if (s->attr && !onnx_op_failed(op)) {
-        ir_attr_int(op->r->m, op->node, s->name, a ? a->i : s->a);
-    }
-}
-
 static bool is_float8(base_type t) {
     return t == BASE_F8E4M3FN || t == BASE_F8E4M3FNUZ || t == BASE_F8E5M2 || t == BASE_F8E5M2FNUZ || t == BASE_F8E8M0;
+}
+
+static base_type type_out(const onnx_op *op) {
+    return onnx_graph_of(op->r, op->scope)->tensors.at[op->outputs[0]].type;
+}
+
+static void make_saturate(onnx_op *op, const onnx_step *s) {
+    const onnx_attr *a = s->attr ? onnx_op_attr(op, s->attr, ONNX_INT) : NULL;
+    if (s->attr && !onnx_op_failed(op) && is_float8(type_out(op))) {
+        ir_attr_int(op->r->m, op->node, s->name, a ? a->i : s->a);
+    }
 }
 
 static void put_saturate(onnx_out *out, const onnx_step *s) {
@@ -134,7 +138,9 @@ static void put_saturate(onnx_out *out, const onnx_step *s) {
 const onnx_step_kind onnx_step_saturate = {"SATURATE", make_saturate, put_saturate};
 
 static void make_wrap(onnx_op *op, const onnx_step *s) {
-    ir_attr_int(op->r->m, op->node, s->name, s->a);
+    if (base_type_bits(type_out(op)) < 8) {
+        ir_attr_int(op->r->m, op->node, s->name, s->a);
+    }
 }
 
 static void put_wrap(onnx_out *out, const onnx_step *s) {

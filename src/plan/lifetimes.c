@@ -265,10 +265,13 @@ static uint64_t line_up(plan_module *p, plan_role role) {
     return at;
 }
 
-static void place(base_arena *arena, base_arena *scratch, plan_module *p) {
+/* Of a search, where greedy orders leave bytes between what lives: hundredths of a second to choose what shares, and up to
+ * a second for the plan itself. */
+enum { CHOICE_PLACEMENTS = 10000, PLAN_PLACEMENTS = 200000 };
+
+static void place(base_arena *arena, base_arena *scratch, plan_module *p, uint64_t most_placements) {
     plan_block *blocks = BASE_NEWS(scratch, plan_block, p->tensors.n + 1);
     uint32_t *owner = BASE_NEWS(scratch, uint32_t, p->tensors.n + 1);
-    const char *winner = "";
     const uint32_t *at = stage_numbers(scratch, p);
     size_t n = 0;
     for (uint32_t i = 0; i < p->tensors.n; i++) {
@@ -282,8 +285,9 @@ static void place(base_arena *arena, base_arena *scratch, plan_module *p) {
                                        .alignment = t->alignment};
         }
     }
-    p->arena_bytes = plan_place(scratch, blocks, n, &winner);
-    p->arena_bound = plan_place_bound(scratch, blocks, n);
+    const plan_placement placed = plan_place(scratch, blocks, n, most_placements);
+    p->arena_bytes = placed.peak;
+    p->arena_bound = placed.bound;
     for (size_t i = 0; i < n; i++) {
         p->tensors.at[owner[i]].offset = blocks[i].offset;
     }
@@ -293,16 +297,16 @@ static void place(base_arena *arena, base_arena *scratch, plan_module *p) {
         plan_tensor *t = &p->tensors.at[i];
         t->offset = p->tensors.at[t->root].offset + t->root_offset;
     }
-    p->placement = base_printf(arena, "%s%s", winner,
-                               p->arena_bytes == p->arena_bound ? "; optimal (this order, whole tensors)" : "");
+    p->placement =
+        base_printf(arena, "%s%s", placed.how, placed.optimal ? "; optimal (this order, whole tensors)" : "");
 }
 
 /* Bytes of the arena when these parts share. */
-static uint64_t try_parts(base_arena *arena, plan_lives *l, unsigned parts, unsigned *found) {
+static uint64_t try_parts(base_arena *arena, plan_lives *l, unsigned parts, unsigned *found, uint64_t most_placements) {
     plan_unshare(l);
     *found = plan_share(l, parts);
     fill_lifetimes(l);
-    place(arena, l->scratch, l->p);
+    place(arena, l->scratch, l->p, most_placements);
     return l->p->arena_bytes;
 }
 
@@ -311,21 +315,18 @@ static uint64_t try_parts(base_arena *arena, plan_lives *l, unsigned parts, unsi
 static void share_and_place(base_arena *arena, plan_lives *l) {
     static const unsigned choices[] = {PLAN_PARTS_MADE, PLAN_PARTS_READ, 0};
     unsigned there, found, best = PLAN_PARTS;
-    uint64_t least = try_parts(arena, l, PLAN_PARTS, &there);
-    if (there == 0) {
-        return;
-    }
-    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
+    uint64_t least = try_parts(arena, l, PLAN_PARTS, &there, CHOICE_PLACEMENTS);
+    for (size_t i = 0; there != 0 && i < sizeof choices / sizeof choices[0]; i++) {
         if ((choices[i] & ~there) != 0 || (choices[i] & there) == there) {
             continue; /* the same as another choice */
         }
-        uint64_t bytes = try_parts(arena, l, choices[i], &found);
+        uint64_t bytes = try_parts(arena, l, choices[i], &found, CHOICE_PLACEMENTS);
         if (bytes < least) {
             least = bytes;
             best = choices[i];
         }
     }
-    (void)try_parts(arena, l, best, &found);
+    (void)try_parts(arena, l, best, &found, PLAN_PLACEMENTS);
 }
 
 void plan_place_tensors(base_arena *arena, plan_module *p, bool share) {
@@ -340,7 +341,7 @@ void plan_place_tensors(base_arena *arena, plan_module *p, bool share) {
         share_and_place(arena, &l);
     } else {
         fill_lifetimes(&l);
-        place(arena, scratch, p);
+        place(arena, scratch, p, PLAN_PLACEMENTS);
     }
     base_arena_free(scratch);
 }

@@ -1,8 +1,8 @@
 /* place.c - offsets for blocks with lifetimes in one arena.
  *
  * Takes sizes, alignments and lifetimes. Gives offsets by several greedy orders and keeps the best; the lower bound is
- * the largest sum of bytes live in one step. Deterministic: ties go to the smaller index. O(n^2) in blocks that live
- * together.
+ * the largest sum of bytes live in one step; between the two a search decides (search.c). Deterministic: ties go to the
+ * smaller index. Greedy: O(n log n) and the pairs that live together.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static uint64_t align_up(uint64_t v, uint64_t a) {
     return a <= 1 ? v : (v + a - 1) / a * a;
 }
 
-uint64_t plan_place_bound(base_arena *scratch, const plan_block *blocks, size_t n) {
+static uint64_t bound_of(base_arena *scratch, const plan_block *blocks, size_t n) {
     uint32_t steps = 0;
     for (size_t i = 0; i < n; i++) {
         steps = blocks[i].last + 1 > steps ? blocks[i].last + 1 : steps;
@@ -88,59 +88,187 @@ static int compare_intervals(const void *x, const void *y) {
     return a->from != b->from ? (a->from < b->from ? -1 : 1) : (a->to < b->to ? -1 : a->to > b->to);
 }
 
-/* The lowest aligned gap among the blocks already placed that live at the same time. */
-static uint64_t lowest_gap(const plan_block *blocks, const size_t *placed, size_t count, const plan_block *b,
-                           interval *busy) {
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++) {
-        const plan_block *o = &blocks[placed[i]];
-        if (o->bytes > 0 && o->first <= b->last && b->first <= o->last) {
-            busy[n++] = (interval){o->offset, o->offset + o->bytes};
+/* ---- greedy ---- */
+
+/* What is placed, by time: for each step the blocks that begin in it, and a tree over the steps whose nodes have the
+ * blocks that live through the whole of theirs (and not of their parent's). */
+typedef struct entry {
+    uint32_t block, next;
+} entry;
+
+typedef struct greedy {
+    plan_block *blocks;
+    size_t n, leaves;
+    uint32_t *begins, *through; /* of each step, of each node: the first entry, or none */
+    entry *entries;
+    size_t entry_count;
+    interval *busy;
+    size_t busy_count;
+} greedy;
+
+#define NO_ENTRY UINT32_MAX
+
+static greedy greedy_new(base_arena *scratch, plan_block *blocks, size_t n) {
+    greedy g = {.blocks = blocks, .n = n, .leaves = 1};
+    uint32_t last = 0;
+    for (size_t i = 0; i < n; i++) {
+        last = blocks[i].last > last ? blocks[i].last : last;
+    }
+    size_t levels = 1;
+    for (; g.leaves <= last; levels++) {
+        g.leaves *= 2;
+    }
+    g.begins = BASE_NEWS(scratch, uint32_t, g.leaves);
+    g.through = BASE_NEWS(scratch, uint32_t, 2 * g.leaves);
+    g.entries = BASE_NEWS(scratch, entry, n * (2 * levels + 1) + 1);
+    g.busy = BASE_NEWS(scratch, interval, n + 1);
+    return g;
+}
+
+static void add_entry(greedy *g, uint32_t *list, uint32_t block) {
+    g->entries[g->entry_count] = (entry){block, *list};
+    *list = (uint32_t)g->entry_count++;
+}
+
+static void add_placed(greedy *g, uint32_t block) {
+    const plan_block *b = &g->blocks[block];
+    add_entry(g, &g->begins[b->first], block);
+    for (size_t lo = b->first + g->leaves, hi = b->last + 1 + g->leaves; lo < hi; lo /= 2, hi /= 2) {
+        if (lo & 1) {
+            add_entry(g, &g->through[lo++], block);
+        }
+        if (hi & 1) {
+            add_entry(g, &g->through[--hi], block);
         }
     }
-    qsort(busy, n, sizeof *busy, compare_intervals);
-    uint64_t at = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (busy[i].from >= at + b->bytes) {
-            break;
+}
+
+static void add_busy(greedy *g, uint32_t list, bool earlier, uint32_t first) {
+    for (; list != NO_ENTRY; list = g->entries[list].next) {
+        const plan_block *o = &g->blocks[g->entries[list].block];
+        if (!earlier || o->first < first) {
+            g->busy[g->busy_count++] = (interval){o->offset, o->offset + o->bytes};
         }
-        uint64_t after = align_up(busy[i].to, b->alignment);
+    }
+}
+
+/* The lowest aligned gap among the blocks already placed that live at the same time: those that begin while it lives, and
+ * those that began before and live in its first step. */
+static uint64_t lowest_gap(greedy *g, const plan_block *b) {
+    g->busy_count = 0;
+    for (uint32_t step = b->first; step <= b->last; step++) {
+        add_busy(g, g->begins[step], false, 0);
+    }
+    for (size_t node = b->first + g->leaves; node > 0; node /= 2) {
+        add_busy(g, g->through[node], true, b->first);
+    }
+    qsort(g->busy, g->busy_count, sizeof *g->busy, compare_intervals);
+    uint64_t at = 0;
+    for (size_t i = 0; i < g->busy_count && g->busy[i].from < at + b->bytes; i++) {
+        uint64_t after = align_up(g->busy[i].to, b->alignment);
         at = after > at ? after : at;
     }
     return at;
 }
 
-static uint64_t place_in_order(plan_block *blocks, const place_key *keys, size_t n, size_t *placed, interval *busy) {
+static uint64_t place_in_order(greedy *g, const place_key *keys) {
     uint64_t peak = 0;
-    for (size_t i = 0; i < n; i++) {
-        plan_block *b = &blocks[keys[i].index];
-        b->offset = lowest_gap(blocks, placed, i, b, busy);
-        placed[i] = keys[i].index;
+    memset(g->begins, 0xff, g->leaves * sizeof *g->begins);
+    memset(g->through, 0xff, 2 * g->leaves * sizeof *g->through);
+    g->entry_count = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        plan_block *b = &g->blocks[keys[i].index];
+        b->offset = lowest_gap(g, b);
+        add_placed(g, (uint32_t)keys[i].index);
         peak = b->offset + b->bytes > peak ? b->offset + b->bytes : peak;
     }
     return peak;
 }
 
-uint64_t plan_place(base_arena *scratch, plan_block *blocks, size_t n, const char **winner) {
+static void keep_offsets(uint64_t *offsets, const plan_block *blocks, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        offsets[i] = blocks[i].offset;
+    }
+}
+
+static void give_offsets(plan_block *blocks, const uint64_t *offsets, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        blocks[i].offset = offsets[i];
+    }
+}
+
+static uint64_t peak_of(const plan_block *blocks, size_t n) {
+    uint64_t peak = 0;
+    for (size_t i = 0; i < n; i++) {
+        peak = blocks[i].offset + blocks[i].bytes > peak ? blocks[i].offset + blocks[i].bytes : peak;
+    }
+    return peak;
+}
+
+static plan_placement place_greedily(base_arena *scratch, plan_block *blocks, size_t n) {
     place_key *keys = BASE_NEWS(scratch, place_key, n + 1);
-    size_t *placed = BASE_NEWS(scratch, size_t, n + 1);
-    interval *busy = BASE_NEWS(scratch, interval, n + 1);
     uint64_t *best = BASE_NEWS(scratch, uint64_t, n + 1);
-    uint64_t best_peak = UINT64_MAX;
-    *winner = order_names[0];
+    greedy g = greedy_new(scratch, blocks, n);
+    plan_placement p = {.peak = UINT64_MAX};
     for (int order = 0; order < ORDER_COUNT; order++) {
         sort_blocks(keys, blocks, n, (place_order)order);
-        uint64_t peak = place_in_order(blocks, keys, n, placed, busy);
-        if (peak < best_peak) {
-            best_peak = peak;
-            *winner = order_names[order];
-            for (size_t i = 0; i < n; i++) {
-                best[i] = blocks[i].offset;
-            }
+        uint64_t peak = place_in_order(&g, keys);
+        if (peak < p.peak) {
+            p.peak = peak;
+            p.how = order_names[order];
+            keep_offsets(best, blocks, n);
         }
     }
-    for (size_t i = 0; i < n; i++) {
-        blocks[i].offset = best[i];
+    give_offsets(blocks, best, n);
+    return p;
+}
+
+/* Looks for plans between the bound and what greedy orders gave: first and longest at the bound, then in the middle of what is left.
+ * What a search shows to be impossible is below `least`. */
+static void place_below(base_arena *scratch, plan_block *blocks, size_t n, plan_placement *p, uint64_t nodes) {
+    uint64_t *best = BASE_NEWS(scratch, uint64_t, n + 1);
+    uint64_t least = p->bound, from = p->bound;
+    keep_offsets(best, blocks, n);
+    while (from < p->peak && nodes > 1) {
+        const bool at_bound = from == p->bound;
+        const uint64_t capacity = at_bound ? from : from + (p->peak - 1 - from) / 2;
+        uint64_t share = at_bound ? nodes - nodes / 4 : nodes / 2;
+        nodes -= share;
+        const plan_search_result result = plan_search(scratch, blocks, n, capacity, &share);
+        nodes += share;
+        if (result == PLAN_SEARCH_FOUND) {
+            p->peak = peak_of(blocks, n);
+            p->how = "by search";
+            keep_offsets(best, blocks, n);
+        } else {
+            from = capacity + 1;
+            least = result == PLAN_SEARCH_NONE ? capacity + 1 : least;
+        }
     }
-    return n == 0 ? 0 : best_peak;
+    give_offsets(blocks, best, n);
+    p->optimal = p->peak == least;
+}
+
+plan_placement plan_place(base_arena *scratch, plan_block *blocks, size_t n, uint64_t most_placements) {
+    plan_block *some = BASE_NEWS(scratch, plan_block, n + 1); /* those that have bytes */
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        blocks[i].offset = 0;
+        if (blocks[i].bytes > 0) {
+            some[count++] = blocks[i];
+        }
+    }
+    plan_placement p = {.how = order_names[0], .optimal = true};
+    if (count > 0) {
+        p = place_greedily(scratch, some, count);
+        p.bound = bound_of(scratch, some, count);
+        p.optimal = p.peak == p.bound;
+        if (!p.optimal) {
+            place_below(scratch, some, count, &p, most_placements);
+        }
+    }
+    for (size_t i = 0, k = 0; i < n; i++) {
+        blocks[i].offset = blocks[i].bytes > 0 ? some[k++].offset : 0;
+    }
+    return p;
 }

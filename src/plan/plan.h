@@ -146,7 +146,7 @@ typedef struct plan_module {
     uint64_t max_trips;                 /* rounds of a loop after which the run ends with an error; 0: no bound */
     uint64_t arena_bytes, arena_bound;  /* the bound: max over stages of live bytes (this order, whole tensors) */
     uint64_t state_bytes, constant_bytes;
-    /* which order won: "by size" ... ; with "optimal (this order, whole tensors)" when it meets the bound */
+    /* which order won: "by size" ... "by search"; with "optimal (this order, whole tensors)" where nothing is below */
     const char *placement;
     uint64_t structure_hash, weights_hash; /* apart, so that a plan fits a retrained network */
     uint64_t macs;
@@ -173,14 +173,19 @@ void plan_print(base_text *out, const plan_module *p);
  * checked: false. */
 void plan_print_json(base_text *out, const plan_module *p, const char *check);
 
-/* Placement alone, for tests: tensors with sizes and lifetimes get offsets by several greedy orders; returns the best
- * peak. */
+/* Placement alone, for tests: blocks with sizes and lifetimes get offsets. */
 typedef struct plan_block {
     uint64_t bytes;
     uint32_t first, last, alignment;
     uint64_t offset; /* result */
 } plan_block;
-uint64_t plan_place(base_arena *scratch, plan_block *blocks, size_t n, const char **winner);
-uint64_t plan_place_bound(base_arena *scratch, const plan_block *blocks, size_t n);
+typedef struct plan_placement {
+    uint64_t peak;
+    uint64_t bound;  /* the largest sum of bytes live in one step */
+    bool optimal;    /* no placement has a lower peak: it is the bound, or a search has shown it */
+    const char *how; /* which order won: "by size" ...; "by search" */
+} plan_placement;
+/* The best of several greedy orders; above the bound a search tries at most so many placements to get below it. */
+plan_placement plan_place(base_arena *scratch, plan_block *blocks, size_t n, uint64_t most_placements);
 
 #endif

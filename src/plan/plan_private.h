@@ -16,6 +16,11 @@ bool plan_in_place(const plan_kernel *k, uint32_t input, uint32_t output);
  * (lifetimes.c). */
 void plan_place_tensors(base_arena *arena, plan_module *p, bool share);
 
+/* Offsets of all blocks below that capacity, by at most *nodes placements (search.c), which are taken off it: they are in
+ * the blocks, or there are none, or it was stopped; it is at once where there are more than about a thousand blocks. */
+typedef enum plan_search_result { PLAN_SEARCH_FOUND, PLAN_SEARCH_NONE, PLAN_SEARCH_STOPPED } plan_search_result;
+plan_search_result plan_search(base_arena *memory, plan_block *blocks, size_t n, uint64_t capacity, uint64_t *nodes);
+
 /* Generated from devices/ (scripts/devices.py). */
 extern const plan_device plan_devices[];
 extern const size_t plan_device_total;

@@ -506,6 +506,7 @@ static bool *find_quantised(expander *x, const ir_node *nodes, size_t count) {
 }
 
 static base_status expand_graph(expander *x, bool integers) {
+    passes_find_wholes(x->c, x->m, x->graph);
     ir_graph *g = &x->m->graphs.at[x->graph];
     const size_t count = g->nodes.n;
     ir_node *old = g->nodes.at;

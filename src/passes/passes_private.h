@@ -87,6 +87,10 @@ bool passes_only_moves(passes_context *c, const ir_model *m, const ir_graph *g, 
 /* The same, and scales have no part in it. g is as it was afterwards. */
 bool passes_stays_on_integers(passes_context *c, const ir_model *m, ir_graph *g, const ir_node *n);
 
+/* ---- whole.c ---- */
+/* Operators around one that the vocabulary, which there is, lacks become one that it has, in the place of the last of them. */
+void passes_find_wholes(passes_context *c, ir_model *m, uint32_t graph);
+
 /* ---- poles.c ---- */
 /* Minimum and maximum before conversions of reals that may be infinite. Nodes stand behind those that make their inputs; those that
  * are added stand last. */

@@ -2,7 +2,7 @@
  *
  * Takes a node whose word the format has, but not with these attributes. Gives the same word as the format's kernels have it, with moves, casts and
  * signs around: the places of the largest without the extent of 1, the largest k of the last extent, places that are not zero by
- * rows. Anything else is said from its definition, which for these is many operators, or none.
+ * rows, a GELU of a sum. Anything else is said from its definition, which for these is many operators, or none.
  */
 #include <string.h>
 
@@ -115,11 +115,24 @@ bool speak_places(speaker *s, const ir_node *n) {
     return true;
 }
 
+/* ---- a unit of the sum with a row ---- */
+
+static bool say_gelu_of_sum(speaker *s, const ir_node *n, uint32_t *found) {
+    const bool has_row = n->input_count > 1 && n->inputs[1] != IR_NONE;
+    const uint32_t x = has_row ? speak_word(s, "add", n->inputs, 2, BASE_NONE) : n->inputs[0];
+    if (x == IR_NONE) {
+        return false;
+    }
+    ir_attr_int(s->m, speak_node(s, "gelu", &x, 1, BASE_NONE), "approximate", attribute(n, "approximate", 0));
+    found[0] = speak_done(s);
+    return found[0] != IR_NONE;
+}
+
 bool speak_named(speaker *s, const ir_node *n, uint32_t *found) {
     static const struct {
         const char *word;
         bool (*say)(speaker *s, const ir_node *n, uint32_t *found);
-    } words[] = {{"arg_max", say_arg}, {"arg_min", say_arg}, {"topk", say_topk}};
+    } words[] = {{"arg_max", say_arg}, {"arg_min", say_arg}, {"topk", say_topk}, {"bias_gelu", say_gelu_of_sum}};
     const speak_mark mark = speak_here(s);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(words[i].word, n->op) == 0 && words[i].say(s, n, found)) {

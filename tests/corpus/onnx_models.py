@@ -178,7 +178,7 @@ def written(path, ending):
     arrays = [value_of(i, "tensor_type")[0] for i in inputs][:len(given)]
     words = []
     for port, array in zip(given, arrays):
-        if array.ndim and any(d.dim_value <= 0 for d in port.type.tensor_type.shape.dim):
+        if array.size and array.ndim and any(d.dim_value <= 0 for d in port.type.tensor_type.shape.dim):
             words += ["--shape", f"{port.name}=" + "x".join(map(str, array.shape))]
     with tempfile.TemporaryDirectory() as folder:
         to = pathlib.Path(folder) / f"m.{ending}"

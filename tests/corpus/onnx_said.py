@@ -198,8 +198,20 @@ Case("Less_u64", [("Less", "a b", "y", {})], {"a": ROWS.astype(np.uint64), "b": 
 # ---- Gelu, alone and after a sum ----
 Case("Gelu", [("Gelu", "x", "y", {})], {"x": LINE}, want=of(lambda v: v * 0.5 * (1 + math.erf(v / math.sqrt(2))), LINE), words="GELU", near=(1e-5, 1e-6))
 Case("Gelu_tanh", [("Gelu", "x", "y", {"approximate": "tanh"})], {"x": LINE}, words="GELU", near=(1e-5, 1e-6))
-Case("Gelu_of_Microsoft", [("Gelu", "x", "y", {})], {"x": LINE}, domain=MS, near=(1e-5, 2e-6))
-Case("BiasGelu", [("BiasGelu", "x b", "y", {})], {"x": TABLE, "b": TABLE[0] / 3}, domain=MS, near=(1e-5, 2e-6))
+Case("Gelu_of_Microsoft", [("Gelu", "x", "y", {})], {"x": LINE}, domain=MS, words="GELU", near=(1e-5, 2e-6))
+Case("BiasGelu", [("BiasGelu", "x b", "y", {})], {"x": TABLE, "b": TABLE[0] / 3}, domain=MS, words="ADD GELU", near=(1e-5, 2e-6))
+Case("FastGelu", [("FastGelu", "x b", "y", {})], {"x": TABLE, "b": TABLE[0] / 3}, domain=MS, words="ADD GELU", near=(1e-5, 2e-6))
+# written out, as exporters do, in each order; and what is nearly one, but is none
+WRITTEN = {"root": np.float32(1.4142135), "one": np.float32(1), "half": np.float32(0.5), "inverse": np.float32(0.70710677), "three": np.float32(3)}
+Case("gelu_divided", [("Div", "x root", "a", {}), ("Erf", "a", "b", {}), ("Add", "b one", "c", {}), ("Mul", "x c", "d", {}), ("Mul", "d half", "y", {})],
+     {"x": LINE}, WRITTEN, words="GELU", near=(1e-5, 2e-6))
+Case("gelu_halved_first", [("Mul", "x half", "h", {}), ("Mul", "x inverse", "a", {}), ("Erf", "a", "b", {}), ("Add", "one b", "c", {}), ("Mul", "h c", "y", {})],
+     {"x": LINE[None, :, None]}, WRITTEN, words="GELU", near=(1e-5, 2e-6))
+Case("gelu_and_more", [("Div", "x root", "a", {}), ("Erf", "a", "b", {}), ("Add", "b one", "c", {}), ("Mul", "x c", "d", {}), ("Mul", "d half", "e", {}), ("Relu", "e", "y", {})],
+     {"x": LINE}, WRITTEN, words="GELU RELU", near=(1e-5, 2e-6))
+Case("gelu_of_another_width", [("Mul", "x half", "a", {}), ("Erf", "a", "b", {}), ("Add", "b one", "c", {}), ("Mul", "x c", "d", {}), ("Mul", "d half", "y", {})],
+     {"x": LINE}, WRITTEN, near=(1e-5, 2e-6))
+
 # ---- quotients of 64 bits, towards zero: by powers of two ----
 LONG = np.array([np.iinfo(np.int64).min, np.iinfo(np.int64).max, 0, 1, -1, 3, -3, 2**31 - 1, 2**31, -2**31, -2**31 - 1, 2**32, -2**32, 2**32 - 1,
                  0x123456789abcdef0, -0x123456789abcdef0, 2**40 + 2**39, -2**40 - 2**39, -2**62, 2**62 - 1], np.int64)

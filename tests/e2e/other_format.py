@@ -114,6 +114,16 @@ write("largest.onnx", [node("ArgMax", "x", "i", axis=1), node("Cast", "i", "y", 
 burin("compile", "largest.onnx", "-o", "largest.tflite")
 assert words("largest.tflite") == ["arg_max", "reshape", "cast"], words("largest.tflite")
 
+# ---- several operators that TFLite has as one, since it lacks one of them ----
+numbers_of_gelu = [("root", "f32", [], [1.4142135]), ("one", "f32", [1], [1]), ("half", "f32", [1, 1], [0.5])]
+chain = [node("Div", "x root", "a"), node("Erf", "a", "b"), node("Add", "b one", "c"), node("Mul", "x c", "d"), node("Mul", "d half", "y")]
+write("gelu.onnx", chain, [("x", [3, 4])], [("y", [3, 4])], numbers_of_gelu)
+burin("compile", "gelu.onnx", "-o", "gelu.tflite")
+assert words("gelu.tflite") == ["gelu"], words("gelu.tflite")
+write("erf.onnx", chain[:2], [("x", [3, 4])], [("b", [3, 4])], numbers_of_gelu)
+burin("compile", "erf.onnx", "-o", "erf.tflite")
+assert set(words("erf.tflite")) == {"div", "minimum", "maximum", "mul", "add"}, words("erf.tflite")
+
 # ---- a quotient that is quantised is kept in range, since TFLite's QUANTIZE is not for what is infinite ----
 scale = [("s", "f32", [], [0.05]), ("z", "u8", [], [7])]
 write("quotient.onnx", [

@@ -73,6 +73,21 @@ onnx_sheet onnx_sheet_new(onnx_writer *w) {
     return (onnx_sheet){.nodes = {.arena = w->arena}};
 }
 
+static bool say_node(onnx_frame *f, const ir_node *n, onnx_out *out, const char **why);
+
+/* So many of the node's last inputs are said by attributes: lists and numbers. */
+static size_t said_by_attributes(onnx_frame *f, const ir_node *n) {
+    uint32_t last = IR_NONE;
+    for (size_t k = 0; k < n->input_count; k++) {
+        last = n->inputs[k] != IR_NONE ? n->inputs[k] : last;
+    }
+    const bool may = ir_control_of(n) == IR_PLAIN && last != IR_NONE && f->g->tensors.at[last].data &&
+                     f->g->tensors.at[last].shape.rank <= 1;
+    onnx_out out;
+    const char *why;
+    return may && say_node(f, n, &out, &why) ? out.said : 0;
+}
+
 static void use(onnx_frame *f, const ir_node *n) {
     for (size_t k = 0; k < n->output_count; k++) {
         f->is_used[n->outputs[k]] = true;
@@ -81,7 +96,8 @@ static void use(onnx_frame *f, const ir_node *n) {
         onnx_while_uses(f, n);
         return;
     }
-    for (size_t k = 0; k < n->input_count; k++) {
+    const size_t count = n->input_count - said_by_attributes(f, n);
+    for (size_t k = 0; k < count; k++) {
         if (n->inputs[k] != IR_NONE) {
             f->is_used[n->inputs[k]] = true;
         }

@@ -12,6 +12,60 @@ static void need(onnx_op *op, const char *attr) {
     }
 }
 
+/* ---- lists that are inputs of the node: behind those of the file, in the row's order ---- */
+
+static bool is_list(const onnx_step_kind *kind) {
+    return kind == &onnx_step_const_floats || kind == &onnx_step_const_ints || kind == &onnx_step_classes ||
+           kind == &onnx_step_imputed;
+}
+
+/* The list of that step, a constant of that type; NULL: it is absent, or the row cannot say the node. */
+static const ir_tensor *list_of(onnx_out *out, const onnx_step *s, base_type type, bool needed, size_t *n) {
+    size_t at = out->word->most;
+    uint64_t count = 0;
+    for (const onnx_step *before = out->word->steps; before != s; before++) {
+        at += is_list(before->kind);
+    }
+    out->said = out->node->input_count > out->word->most ? out->node->input_count - out->word->most : 0;
+    const ir_tensor *t = onnx_out_input(out, at);
+    if (t->type == BASE_NONE) {
+        if (needed) {
+            onnx_out_cannot(out, "its input %zu is absent", at);
+        }
+        return NULL;
+    }
+    if (t->data == NULL || t->type != type || !ir_shape_elements(&t->shape, &count)) {
+        onnx_out_cannot(out, "its input %zu is no constant of type %s", at, base_type_name(type));
+        return NULL;
+    }
+    *n = (size_t)count;
+    return t;
+}
+
+static void put_floats(onnx_out *out, const onnx_step *s, const char *attr, bool needed) {
+    size_t n = 0;
+    const ir_tensor *t = list_of(out, s, BASE_F32, needed, &n);
+    float *list = BASE_NEWS(out->arena, float, n + 1);
+    for (size_t i = 0; t && i < n; i++) {
+        list[i] = (float)base_load(BASE_F32, t->data, i).f;
+    }
+    if (t) {
+        onnx_out_floats(out, attr, list, n);
+    }
+}
+
+static void put_ints(onnx_out *out, const onnx_step *s, const char *attr, bool needed) {
+    size_t n = 0;
+    const ir_tensor *t = list_of(out, s, BASE_I64, needed, &n);
+    int64_t *list = BASE_NEWS(out->arena, int64_t, n + 1);
+    for (size_t i = 0; t && i < n; i++) {
+        list[i] = base_load(BASE_I64, t->data, i).i;
+    }
+    if (t) {
+        onnx_out_ints(out, attr, list, n);
+    }
+}
+
 static void make_const_floats(onnx_op *op, const onnx_step *s) {
     const onnx_attr *a = onnx_op_attr(op, s->attr, ONNX_FLOATS);
     if (a) {
@@ -22,7 +76,10 @@ static void make_const_floats(onnx_op *op, const onnx_step *s) {
         onnx_op_add_absent(op);
     }
 }
-const onnx_step_kind onnx_step_const_floats = {"CONST_FLOATS", make_const_floats, NULL};
+static void put_const_floats(onnx_out *out, const onnx_step *s) {
+    put_floats(out, s, s->attr, s->b != 0);
+}
+const onnx_step_kind onnx_step_const_floats = {"CONST_FLOATS", make_const_floats, put_const_floats};
 
 static void make_const_ints(onnx_op *op, const onnx_step *s) {
     size_t n;
@@ -35,7 +92,10 @@ static void make_const_ints(onnx_op *op, const onnx_step *s) {
         onnx_op_add_absent(op);
     }
 }
-const onnx_step_kind onnx_step_const_ints = {"CONST_INTS", make_const_ints, NULL};
+static void put_const_ints(onnx_out *out, const onnx_step *s) {
+    put_ints(out, s, s->attr, s->b != 0);
+}
+const onnx_step_kind onnx_step_const_ints = {"CONST_INTS", make_const_ints, put_const_ints};
 
 static void make_no_strings(onnx_op *op, const onnx_step *s) {
     if (onnx_op_attr(op, s->attr, ONNX_STRINGS)) {
@@ -43,7 +103,11 @@ static void make_no_strings(onnx_op *op, const onnx_step *s) {
                             "give the classes or categories as integers");
     }
 }
-const onnx_step_kind onnx_step_no_strings = {"NO_STRINGS", make_no_strings, NULL};
+static void put_no_strings(onnx_out *out, const onnx_step *s) {
+    (void)out;
+    (void)s;
+}
+const onnx_step_kind onnx_step_no_strings = {"NO_STRINGS", make_no_strings, put_no_strings};
 
 static void make_classes(onnx_op *op, const onnx_step *s) {
     size_t n;
@@ -52,7 +116,10 @@ static void make_classes(onnx_op *op, const onnx_step *s) {
         add_list(op, s->attr, BASE_I64, n, list);
     }
 }
-const onnx_step_kind onnx_step_classes = {"CLASSES", make_classes, NULL};
+static void put_classes(onnx_out *out, const onnx_step *s) {
+    put_ints(out, s, s->attr, true);
+}
+const onnx_step_kind onnx_step_classes = {"CLASSES", make_classes, put_classes};
 
 /* Lists are a row each. Other dimensions than the inputs' cut them off, or fill them up. */
 static void make_features(onnx_op *op, const onnx_step *s) {
@@ -73,7 +140,20 @@ static void make_features(onnx_op *op, const onnx_step *s) {
         }
     }
 }
-const onnx_step_kind onnx_step_features = {"FEATURES", make_features, NULL};
+static void put_features(onnx_out *out, const onnx_step *s) {
+    int64_t *last = BASE_NEWS(out->arena, int64_t, out->node->input_count + 1);
+    (void)s;
+    for (size_t i = 0; i < out->node->input_count; i++) {
+        const ir_shape *shape = &onnx_out_input(out, i)->shape;
+        if (shape->rank < 1 || shape->symbol[shape->rank - 1]) {
+            onnx_out_cannot(out, "its input %zu has an open extent", i);
+            return;
+        }
+        last[i] = shape->dim[shape->rank - 1];
+    }
+    onnx_out_ints(out, "inputdimensions", last, out->node->input_count);
+}
+const onnx_step_kind onnx_step_features = {"FEATURES", make_features, put_features};
 
 /* Numbers of one type as those of another. */
 static void *converted(onnx_op *op, base_type to, size_t n, const float *floats, const int64_t *ints) {
@@ -107,7 +187,18 @@ static void make_imputed(onnx_op *op, const onnx_step *s) {
         ir_attr_int(op->r->m, op->node, "replaced_int", replaced_int);
     }
 }
-const onnx_step_kind onnx_step_imputed = {"IMPUTED", make_imputed, NULL};
+static void put_imputed(onnx_out *out, const onnx_step *s) {
+    const bool real = base_type_is_float(onnx_out_input(out, 0)->type);
+    const ir_attr *a = real ? onnx_out_attr(out, "replaced", IR_FLOAT) : onnx_out_attr(out, "replaced_int", IR_INT);
+    if (a && real) {
+        onnx_out_float(out, "replaced_value_float", (float)a->v.f);
+        put_floats(out, s, "imputed_value_floats", true);
+    } else if (a) {
+        onnx_out_int(out, "replaced_value_int64", a->v.i);
+        put_ints(out, s, "imputed_value_int64s", true);
+    }
+}
+const onnx_step_kind onnx_step_imputed = {"IMPUTED", make_imputed, put_imputed};
 
 /* ---- LabelEncoder ---- */
 

@@ -192,7 +192,8 @@ BURIN_API bool burin_result_at(const burin_model *model, size_t i, burin_result 
  * not say all of them. */
 BURIN_API burin_status burin_contents_inputs(burin_context *context, const burin_model *model, burin_array *inputs);
 
-typedef enum burin_form { BURIN_TEXT, BURIN_JSON } burin_form;
+/* BURIN_SVG: of a plan, a picture of its memory map; elsewhere as BURIN_TEXT. */
+typedef enum burin_form { BURIN_TEXT, BURIN_JSON, BURIN_SVG } burin_form;
 /* Graph, types, shapes, quantisation, MACs, memory, and what is unsupported (which is reported, not an error here). */
 BURIN_API burin_status burin_inspect(burin_context *context, const burin_model *model, burin_form form,
                                      const char **text);
@@ -233,7 +234,7 @@ BURIN_API bool burin_compile_options_equal(const burin_compile_options *a, const
 BURIN_API burin_status burin_compile_options_text(burin_context *context, const burin_compile_options *options,
                                                   const char **text);
 
-/* Schedule, memory map, totals with lower bounds; JSON is <prefix>_plan.json (docs/PLAN.md). */
+/* Schedule, memory map, totals with lower bounds; JSON is <prefix>_plan.json (docs/PLAN.md), SVG a picture of the map. */
 BURIN_API burin_status burin_plan(burin_context *context, const burin_model *model,
                                   const burin_compile_options *options, burin_form form, const char **text);
 

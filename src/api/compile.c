@@ -45,6 +45,8 @@ static base_status plan_text(burin_context *c, void *arguments) {
     if (status == BASE_OK) {
         if (call->form == BURIN_JSON) {
             plan_print_json(&t, plan, NULL);
+        } else if (call->form == BURIN_SVG) {
+            plan_draw(&t, plan);
         } else {
             plan_print(&t, plan);
         }

@@ -169,6 +169,8 @@ base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, 
 base_status plan_validate(const plan_module *p, base_diags *d);
 /* The table for people: per operator MACs, bytes, place, form; totals; RAM with its lower bound; constants. */
 void plan_print(base_text *out, const plan_module *p);
+/* The memory map as an SVG picture. */
+void plan_draw(base_text *out, const plan_module *p);
 /* <prefix>_plan.json version 1 (docs/PLAN.md). check: what is written under "check", a JSON object text, or NULL for
  * checked: false. */
 void plan_print_json(base_text *out, const plan_module *p, const char *check);

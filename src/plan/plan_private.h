@@ -21,6 +21,12 @@ void plan_place_tensors(base_arena *arena, plan_module *p, bool share);
 typedef enum plan_search_result { PLAN_SEARCH_FOUND, PLAN_SEARCH_NONE, PLAN_SEARCH_STOPPED } plan_search_result;
 plan_search_result plan_search(base_arena *memory, plan_block *blocks, size_t n, uint64_t capacity, uint64_t *nodes);
 
+/* Has the tensor bytes of its own in the arena? (picture.c) */
+bool plan_in_arena(const plan_module *p, uint32_t tensor);
+/* Of each kernel the bytes that are live in it; and the first kernel with the most. */
+uint64_t *plan_live_bytes(base_arena *arena, const plan_module *p);
+size_t plan_fullest_kernel(const plan_module *p, const uint64_t *live);
+
 /* Generated from devices/ (scripts/devices.py). */
 extern const plan_device plan_devices[];
 extern const size_t plan_device_total;

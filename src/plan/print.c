@@ -83,6 +83,41 @@ static void put_row(base_text *out, base_arena *scratch, const plan_module *p, s
              t == NULL ? "" : base_printf(scratch, "@%" PRIu64, t->offset), schedule_text(scratch, p, k));
 }
 
+/* The tensors that hold the peak, the largest first. */
+static void put_peak(base_text *out, base_arena *scratch, const plan_module *p) {
+    enum { MOST = 4 };
+    const uint64_t *live = plan_live_bytes(scratch, p);
+    const size_t k = plan_fullest_kernel(p, live);
+    uint32_t largest[MOST];
+    size_t n = 0, all = 0;
+    for (uint32_t i = 0; i < p->tensors.n; i++) {
+        const plan_tensor *t = &p->tensors.at[i];
+        if (!plan_in_arena(p, i) || k < t->first || k > t->last) {
+            continue;
+        }
+        all++;
+        size_t at = n < MOST ? n++ : MOST;
+        for (; at > 0 && p->tensors.at[largest[at - 1]].bytes < t->bytes; at--) {
+            if (at < MOST) {
+                largest[at] = largest[at - 1];
+            }
+        }
+        if (at < MOST) {
+            largest[at] = i;
+        }
+    }
+    if (all == 0) {
+        return;
+    }
+    base_put(out, "peak       %" PRIu64 " bytes live in operator %zu, %s:", live[k], k, p->kernels.at[k].op);
+    for (size_t i = 0; i < n; i++) {
+        const plan_tensor *t = &p->tensors.at[largest[i]];
+        base_put(out, "%s %" PRIu64 " \"%s\"", i ? "," : "", t->bytes,
+                 base_printable(scratch, t->name, strlen(t->name), 40));
+    }
+    base_put(out, "%s\n", all > n ? base_printf(scratch, ", and %zu more", all - n) : "");
+}
+
 void plan_print(base_text *out, const plan_module *p) {
     base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
     base_puts(out, has_control(p) ? " step " : "");
@@ -100,6 +135,7 @@ void plan_print(base_text *out, const plan_module *p) {
     }
     base_put(out, "RAM        arena %" PRIu64 " bytes, lower bound %" PRIu64 "; placed %s\n", p->arena_bytes,
              p->arena_bound, p->placement);
+    put_peak(out, scratch, p);
     if (p->state_bytes > 0) {
         base_put(out, "state      %" PRIu64 " bytes\n", p->state_bytes);
     }

@@ -71,6 +71,74 @@ static uint32_t say_form(speak_frame_values *f, const lang_digits *whole, base_t
     return speak_constant(f->s, type, f->frame.n, dims, data);
 }
 
+/* A whole number that a float holds, or an integer of 16 bits, behind a conversion to double: in f32, as far as it is in range. */
+static uint32_t small_whole(speak_frame_values *f, lang_ref e) {
+    speaker *s = f->s;
+    const lang_node *n = lang_at(s->p, e);
+    if (n->kind == LANG_CONST) {
+        return n->value.f == rint(n->value.f) && fabs(n->value.f) <= 65535 ? speak_number(s, BASE_F32, n->value.f)
+                                                                           : IR_NONE;
+    }
+    const lang_ref from = n->kind == LANG_WORD_ && n->code == LANG_CAST ? lang_operand(s->p, e, 0) : 0;
+    const lang_node *x = from != 0 ? lang_at(s->p, from) : n;
+    const bool is_rounded = x->type == BASE_F32 && x->kind == LANG_WORD_ && x->code == LANG_RNE;
+    const bool is_small = !base_type_is_float((base_type)x->type) && base_type_bits((base_type)x->type) <= 16;
+    return from != 0 && (is_rounded || is_small) ? speak_cast(s, speak_value(f, from), BASE_F32) : IR_NONE;
+}
+
+/* The sum in double of two such, saturated to 16 bits or fewer: what a float rounds of it lies outside in any case. */
+static uint32_t saturated_sum(speak_frame_values *f, lang_ref e) {
+    speaker *s = f->s;
+    const lang_node *n = lang_at(s->p, e), *sum = lang_at(s->p, lang_operand(s->p, e, 0));
+    uint32_t v[2];
+    if (n->code != LANG_SAT || base_type_is_float((base_type)n->type) || base_type_bits((base_type)n->type) > 16 ||
+        sum->kind != LANG_WORD_ || sum->code != LANG_ADD || sum->type != BASE_F64) {
+        return IR_NONE;
+    }
+    for (uint32_t k = 0; k < 2; k++) {
+        v[k] = small_whole(f, lang_operand(s->p, lang_operand(s->p, e, 0), k));
+    }
+    v[0] = speak_word(s, "add", v, 2, BASE_NONE);
+    return v[0] == IR_NONE ? IR_NONE : speak_scalar_word(s, LANG_SAT, BASE_F32, (base_type)n->type, v, 1);
+}
+
+/* An operand of a power in double: a float, or integers of which each is one. */
+static uint32_t power_operand(speak_frame_values *f, lang_ref e) {
+    speaker *s = f->s;
+    const lang_node *n = lang_at(s->p, e);
+    const lang_ref from = n->kind == LANG_WORD_ && n->code == LANG_CAST ? lang_operand(s->p, e, 0) : 0;
+    const uint32_t v = from != 0 ? speak_value(f, from) : IR_NONE;
+    if (v == IR_NONE) {
+        return IR_NONE;
+    }
+    const ir_tensor t = s->g->tensors.at[v];
+    uint64_t count = 0;
+    bool fits = t.type == BASE_F32 || (!base_type_is_float(t.type) && base_type_bits(t.type) <= 16);
+    if (!fits && t.data != NULL && !base_type_is_float(t.type) && ir_shape_elements(&t.shape, &count)) {
+        fits = true;
+        for (uint64_t i = 0; i < count; i++) {
+            const int64_t x = base_load(t.type, t.data, i).i;
+            fits = fits && x >= -16777216 && x <= 16777216;
+        }
+    }
+    return fits ? speak_cast(s, v, BASE_F32) : IR_NONE;
+}
+
+/* A power in double that becomes a float: of floats it is the same but for rounding. */
+static uint32_t power_of_floats(speak_frame_values *f, lang_ref e) {
+    speaker *s = f->s;
+    const lang_node *n = lang_at(s->p, e), *power = lang_at(s->p, lang_operand(s->p, e, 0));
+    uint32_t v[2];
+    if (n->code != LANG_CAST || n->type != BASE_F32 || power->kind != LANG_WORD_ || power->code != LANG_POW ||
+        power->type != BASE_F64) {
+        return IR_NONE;
+    }
+    for (uint32_t k = 0; k < 2; k++) {
+        v[k] = power_operand(f, lang_operand(s->p, lang_operand(s->p, e, 0), k));
+    }
+    return speak_word(s, "pow", v, 2, BASE_NONE);
+}
+
 static uint32_t word(speak_frame_values *f, lang_ref e) {
     speaker *s = f->s;
     const lang_node *n = lang_at(s->p, e);
@@ -81,6 +149,11 @@ static uint32_t word(speak_frame_values *f, lang_ref e) {
     }
     if (n->free != 0 && lang_digits_of(s->p, e, &form)) {
         return say_form(f, &form, (base_type)n->type);
+    }
+    t = saturated_sum(f, e);
+    t = t == IR_NONE ? power_of_floats(f, e) : t;
+    if (t != IR_NONE) {
+        return t;
     }
     for (uint32_t k = 0; k < n->count; k++) {
         v[k] = speak_value(f, lang_operand(s->p, e, k));

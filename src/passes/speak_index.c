@@ -46,14 +46,25 @@ static bool cut_by(cuts *of, const lang_digit *d) {
     return cut(&of[d->var], d->low) && cut(&of[d->var], d->low * d->extent);
 }
 
+static void cut_by_form(const lang_digits *form, cuts *of) {
+    for (uint32_t i = 0; i < form->n; i++) {
+        (void)cut_by(of, &form->term[i].digit);
+    }
+}
+
+/* Of a read some of whose indices data decide, the others are values, too. */
 static void cut_by_read(speaker *s, lang_ref read, cuts *of) {
     lang_digits index[LANG_MAX_RANK];
-    if (!lang_digits_read(s->p, read, index)) {
+    const lang_node *n = lang_at(s->p, read);
+    if (lang_digits_read(s->p, read, index)) {
+        for (uint32_t k = 0; k < s->p->tensors.at[n->index].rank; k++) {
+            cut_by_form(&index[k], of);
+        }
         return;
     }
-    for (uint32_t k = 0; k < s->p->tensors.at[lang_at(s->p, read)->index].rank; k++) {
-        for (uint32_t i = 0; i < index[k].n; i++) {
-            (void)cut_by(of, &index[k].term[i].digit);
+    for (uint32_t k = 0; k < n->count - (n->has_fill ? 1u : 0u); k++) {
+        if (lang_digits_of(s->p, lang_operand(s->p, read, k), &index[0])) {
+            cut_by_form(&index[0], of);
         }
     }
 }

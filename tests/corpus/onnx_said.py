@@ -35,6 +35,7 @@ class Case:
     the file has (None: any); near: how far floats may be, of themselves and in all; refused: what Burin says instead."""
 
     def __init__(self, name, nodes, given, constants=(), outputs=("y",), want=None, words=None, near=(2e-6, 1e-9), refused=None, opset=20, domain=None):
+        given = {k: np.asarray(v) for k, v in given.items()}
         self.name, self.given, self.want, self.words, self.near, self.refused = name, given, want, words, near, refused
         self.constants = dict(constants)
         graph = helper.make_graph(
@@ -194,6 +195,25 @@ for dtype in (np.int8, np.uint8, np.int16):
         Case(f"{op}_{dtype.__name__}", [(op, "a b", "y", {})], {"a": wide[:, None], "b": wide[None, :]})
 Case("Add_f64", [("Add", "a b", "y", {})], {"a": TABLE.astype(np.float64), "b": TABLE.astype(np.float64)}, refused="no runtime has a kernel of it that takes f64: cast, to one of f32")
 Case("Less_u64", [("Less", "a b", "y", {})], {"a": ROWS.astype(np.uint64), "b": ROWS.astype(np.uint64)}, refused="takes u64")
+
+# ---- scales that a run says; places that data decide beside an extent taken apart ----
+for dtype in (np.uint8, np.int8, np.uint16, np.int16):
+    info = np.iinfo(dtype)
+    Case(f"quantize_by_input_{dtype.__name__}", [("QuantizeLinear", "x s z", "y", {})],
+         {"x": np.concatenate([np.linspace(-300, 300, 97), [1e9, -1e9, 3e38, 0.25]]).astype(np.float32), "s": np.float32(0.37), "z": np.array(info.max // 3, dtype)}, opset=21)
+    Case(f"quantize_plain_{dtype.__name__}", [("Mul", "t t", "s", {}), ("QuantizeLinear", "x s z", "y", {})], {"x": LINE * 40, "t": np.float32(0.77)},
+         {"z": np.array(0, dtype)}, opset=21)
+HEADS = RANDOM.standard_normal((2, 3, 4, 8)).astype(np.float32)
+CIRCLE = RANDOM.uniform(-3, 3, (50, 4)).astype(np.float32)
+for interleaved in (0, 1):
+    Case(f"rotary_{interleaved}", [("RotaryEmbedding", "x c s p", "y", {"interleaved": interleaved})],
+         {"x": HEADS, "c": np.cos(CIRCLE), "s": np.sin(CIRCLE), "p": RANDOM.integers(0, 50, (2, 4))}, opset=23, near=(1e-5, 1e-6))
+
+# ---- powers of two types ----
+BASES = f32(-2, -0.5, 0, 0.3, 1.7, 12)
+Case("pow_f32_i64", [("Pow", "a b", "y", {})], {"a": BASES[:, None]}, {"b": np.array([0, 1, 2, 3, 5], np.int64)}, near=(1e-5, 1e-7))
+Case("pow_f32_i8", [("Cast", "b", "c", {"to": TensorProto.INT8}), ("Pow", "a c", "y", {})], {"a": BASES[:, None], "b": f32(0, -1, 2, -3, 5)}, near=(1e-5, 1e-7))
+Case("pow_f32_i32", [("Pow", "a b", "y", {})], {"a": BASES, "b": np.array([0, 1, 2, 3, 5, 7], np.int32)}, refused="POW: no runtime has a kernel of it for f32 and i32")
 
 # ---- Gelu, alone and after a sum ----
 Case("Gelu", [("Gelu", "x", "y", {})], {"x": LINE}, want=of(lambda v: v * 0.5 * (1 + math.erf(v / math.sqrt(2))), LINE), words="GELU", near=(1e-5, 1e-6))

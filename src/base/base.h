@@ -170,6 +170,8 @@ typedef struct base_file {
 /* Maps a regular file; reads anything else (a pipe, a device) up to 2^28 bytes, since it may have no end. Errors say the
  * system's reason. */
 base_status base_file_read(base_arena *arena, const char *path, base_file *out, base_diags *d);
+/* Regular files alone: what waits for another process (a pipe), or has no end, is refused at once. */
+base_status base_file_read_regular(base_arena *arena, const char *path, base_file *out, base_diags *d);
 /* The same of an untrusted relative path, which must lie in the folder or below it: BASE_REFUSED where it is absolute or empty,
  * has .. in it, or links lead out of the folder. */
 base_status base_file_read_inside(base_arena *arena, const char *folder, const char *path, base_file *out,

@@ -88,16 +88,33 @@ static base_status read_open(base_arena *arena, int fd, const char *path, base_f
     return BASE_OK;
 }
 
-base_status base_file_read(base_arena *arena, const char *path, base_file *out, base_diags *d) {
+static base_status open_and_read(base_arena *arena, const char *path, bool only_regular, base_file *out,
+                                 base_diags *d) {
     int *fd = BASE_NEW(arena, int); /* in the arena and deferred: reading may run out of memory */
+    struct stat st;
     *fd = -1;
     base_defer(arena, close_fd, fd);
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    *fd = open(path, O_RDONLY | O_CLOEXEC | (only_regular ? O_NONBLOCK | O_NOCTTY : 0));
     if (*fd < 0)
         return io_error(d, path, "cannot open", errno);
-    const base_status status = read_open(arena, *fd, path, out, d);
+    base_status status = BASE_OK;
+    if (only_regular && fstat(*fd, &st) == 0 && !S_ISREG(st.st_mode)) {
+        const base_place place = {.file = path};
+        base_error(d, &place, S_ISDIR(st.st_mode) ? "it is a folder" : "it is no regular file");
+        status = BASE_IO;
+    }
+    if (status == BASE_OK)
+        status = read_open(arena, *fd, path, out, d);
     close_fd(fd);
     return status;
+}
+
+base_status base_file_read(base_arena *arena, const char *path, base_file *out, base_diags *d) {
+    return open_and_read(arena, path, false, out, d);
+}
+
+base_status base_file_read_regular(base_arena *arena, const char *path, base_file *out, base_diags *d) {
+    return open_and_read(arena, path, true, out, d);
 }
 
 /* ---- one output on its way ---- */

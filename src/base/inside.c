@@ -85,5 +85,5 @@ base_status base_file_read_inside(base_arena *arena, const char *folder, const c
     if (wrong != NULL) {
         return base_error(d, NULL, "%s: %s", base_printable(arena, path, strlen(path), 200), wrong);
     }
-    return base_file_read(arena, path_of(&w), out, d);
+    return base_file_read_regular(arena, path_of(&w), out, d);
 }

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import socket
 import struct
 import subprocess
 import tempfile
@@ -145,6 +146,10 @@ os.symlink("../outside.bin", "deep/away.bin")
 os.symlink("/etc/passwd", "deep/passwd")
 os.symlink("inner", "deep/folder")
 os.symlink("loop", "deep/loop")
+os.mkfifo("deep/pipe")  # nobody writes into it: to open it as a file is to wait
+os.symlink("pipe", "deep/to_pipe")
+server = socket.socket(socket.AF_UNIX)
+server.bind("deep/socket")
 file("deep/inner/w3.bin", struct.pack("<3f", 1, 2, 3))
 for words in (("w.bin", 4, 12), ("inner/link.bin", 4, 12), ("folder/w3.bin",), ("./inner//w3.bin", 0), ("folder/link.bin", 4, 12)):
     file("deep/model.onnx", with_constant(external(*words)))
@@ -153,7 +158,8 @@ burin("compile", "deep/model.onnx", "-o", "deep_c")
 assert subprocess.run([os.environ["BURIN"], "plan", "model.onnx"], cwd="deep", capture_output=True).returncode == 0
 for words, says in ((("../outside.bin",), "../outside.bin: it has .. in it"), (("inner/../../outside.bin",), ".. in it"), (("away.bin",), "a link that leaves|leaves the folder"),
                     (("passwd",), "a link that leaves the folder"), (("/etc/passwd",), "an absolute path"), (("",), "it is empty"), ((), "no location"),
-                    (("loop",), "more than 32 links"), (("none.bin",), "external data: none.bin: cannot open: No such file"), (("w.bin", 4), "16 bytes of w.bin: f32 3 has 12"),
+                    (("loop",), "more than 32 links"), (("pipe",), "pipe: it is no regular file"), (("to_pipe", 0, 12), "it is no regular file"), (("socket",), "socket: cannot open"),
+                    (("inner",), "inner: it is a folder"), (("folder",), "it is a folder"), (("none.bin",), "external data: none.bin: cannot open: No such file"), (("w.bin", 4), "16 bytes of w.bin: f32 3 has 12"),
                     (("w.bin", 12, 12), "12 bytes from byte 12 on: w.bin has 20"), (("w.bin", 18446744073709551612, 12), "from byte 18446744073709551612 on"),
                     (("w.bin", 0, 18446744073709551615), "w.bin has 20"), (("w.bin", -4, 12), 'offset is "-4"'), (("w.bin", "18446744073709551616", 12), "expected a number")):
     file("deep/model.onnx", with_constant(external(*words)))
@@ -183,3 +189,16 @@ for message, says in ((sparse([1, 3], [0, 3], [3]), "index 1 is outside of 3"), 
 # ---- an order of extents that is none ----
 file("turn.onnx", onnx.model(onnx.graph([onnx.node("Transpose", ["x"], ["y"], perm=[0, 0])], [onnx.value("x", "f32", [2, 3])], [onnx.value("y", "f32")])))
 refused("plan", "turn.onnx", says="graph/node[0] Transpose: perm: axis 0 is given twice")
+
+# ---- backward along an axis without elements: none, as ONNX Runtime and onnx's evaluator give ----
+for extents, starts, ends, axes, steps, shape in (([0, 3], [-1], [-9], [0], [-1], [0, 3]), ([0, 6, 3], [-2, 2**63 - 1], [0, -2**31], [0, 1], [-1, 1], [0, 0, 3]),
+                                                  ([2, 0], [5], [-2**63], [1], [-2], [2, 0]), ([0, 2], [0], [2**63 - 1], [0], [1], [0, 2])):
+    lists = [onnx.tensor(n, "i64", [len(v)], v) for n, v in (("s", starts), ("e", ends), ("a", axes), ("q", steps))]
+    file("back.onnx", onnx.model(onnx.graph([onnx.node("Slice", ["x", "s", "e", "a", "q"], ["y"])], [onnx.value("x", "f32", extents)], [onnx.value("y", "f32")], lists)))
+    said = burin("inspect", "back.onnx").stdout
+    assert [line.split()[3] for line in said.splitlines() if line.startswith("output ")] == ["x".join(map(str, shape))], said
+    file("none.npy", npy("<f4", tuple(extents), b""))
+    for provider in ("reference", "host"):
+        assert ran("back.onnx", "--input", "none.npy", provider=provider) == b"", (extents, provider)
+    burin("compile", "back.onnx", "--target", "onnx", "-o", "back_again.onnx", "--force")
+    assert ran("back_again.onnx", "--input", "none.npy") == b""

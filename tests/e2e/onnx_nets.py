@@ -5,6 +5,7 @@ refused by name."""
 import os
 import pathlib
 import re
+import struct
 import tempfile
 
 import onnx_build as onnx
@@ -156,3 +157,39 @@ assert re.findall(r"node (\w+)", pathlib.Path("m.ir").read_text()) == ["attentio
 flex(onnx.node("Transpose", ["s"], ["t"], perm=[0, 2, 1, 3]), [1, 2, 3, 4])
 done = burin("inspect", "m.onnx", status=1)
 assert 'graph/node[0] "n" FlexAttention: score_mod gives f32 1x3x2x3: expected f32 1x2x3x3, as it takes' in done.stderr, done.stderr
+
+# ---- written as com.microsoft has it, where the standard's operator has other inputs; values of ONNX Runtime ----
+def written(name, inputs, more, outputs, given, want, **attributes):
+    pathlib.Path("m.onnx").write_bytes(onnx.model(onnx.graph(
+        [onnx.node(name, [n for n, _, _ in inputs] + [n for n, *_ in more], outputs, domain="com.microsoft", **attributes)],
+        [onnx.value(*i) for i in inputs], [onnx.value(o, "f32") for o in outputs if o], [onnx.tensor(*t) for t in more]), 17, [("com.microsoft", 1)]))
+    burin("compile", "m.onnx", "--target", "onnx", "-o", "w.onnx", "--force", "--quiet")
+    assert name.encode() in pathlib.Path("w.onnx").read_bytes() and b"com.microsoft" in pathlib.Path("w.onnx").read_bytes()
+    for model in ("m.onnx", "w.onnx"):
+        words = []
+        for i, data in enumerate(given):
+            pathlib.Path(f"in{i}.bin").write_bytes(data)
+            words += ["--input", f"in{i}.bin"]
+        burin("run", model, *words, "--output-dir", "written", "--output-format", "raw", "--force")
+        for k, numbers in enumerate(want):
+            got = struct.unpack(f"<{len(numbers)}f", pathlib.Path(f"written/output_{k}.bin").read_bytes())
+            assert all(abs(a - b) <= 1e-6 for a, b in zip(got, numbers)), (model, k, got)
+
+
+C = [v / 8 for v in range(1, 9)]
+for kind, dims, place in (("i64", [1], [2]), ("i64", [], [2])):  # the place of the first row
+    written("RotaryEmbedding", [("x", "f32", [1, 2, 4])], [("p", kind, dims, place), ("c", "f32", [4, 2], C), ("s", "f32", [4, 2], [1 - v for v in C])], ["y"],
+            [struct.pack("<8f", *C)], [[-0.0625, 0.0625, 0.28125, 0.4375, 0.4375, 0.75, 0.84375, 1.0]], num_heads=1)
+written("RotaryEmbedding", [("x", "f32", [1, 2, 4]), ("p", "i64", [1])], [("c", "f32", [4, 2], C), ("s", "f32", [4, 2], [1 - v for v in C])], ["y"],
+        [struct.pack("<8f", *C), struct.pack("<q", 2)], [[-0.0625, 0.0625, 0.28125, 0.4375, 0.4375, 0.75, 0.84375, 1.0]], num_heads=1)
+for more, y, t in (([], [0.45098764, 1.8039505, 0.67648143, 1.2, 2.4, 0], [1, 2, 3, 3, 3, 0]),
+                   ([("b", "f32", [3], [1, -1, 0])], [0.9019753, 0.9019753, 0.67648143, 1.5209383, 1.5209383, 0], [2, 1, 3, 4, 2, 0])):
+    written("SkipSimplifiedLayerNormalization", [("x", "f32", [1, 2, 3]), ("s", "f32", [1, 2, 3])], [("g", "f32", [3], [1, 2, 0.5])] + more, ["y", "", "", "t"],
+            [struct.pack("<6f", 1, 2, 2, 0, 3, 4), struct.pack("<6f", 0, 0, 1, 3, 0, -4)], [y, t], epsilon=0.25)
+# places of each row are what the standard's operator has, and nothing else
+fault("RotaryEmbedding", [("f32", [1, 1, 2, 4]), ("f32", [5, 2]), ("f32", [5, 2]), ("i64", [1])], opset=23, says="input 3 is 1: expected 2 extents")
+# onnx's shape inference takes another default than the standard's text
+pathlib.Path("m.onnx").write_bytes(onnx.model(onnx.graph([onnx.node("STFT", ["x", "step", "", "frame"], ["y"], onesided=1)], [onnx.value("x", "f32", [1, 16, 1])],
+    [onnx.value("y", "f32")], [onnx.tensor("step", "i64", [], [4]), onnx.tensor("frame", "i64", [], [8])]), 17))
+burin("compile", "m.onnx", "--target", "onnx", "-o", "w.onnx", "--force", "--quiet")
+assert b"onesided" in pathlib.Path("w.onnx").read_bytes()

@@ -17,6 +17,7 @@
     { NULL, NULL, NULL, NULL, 0, 0, 0 }
 #define INT(name, attr, otherwise) STEP(int, name, attr, NULL, 0, otherwise, 0)
 #define INT_NEEDED(name, attr) STEP(int, name, attr, NULL, 0, 0, 1)
+#define INT_SAID(name, attr, otherwise) STEP(int, name, attr, NULL, 0, otherwise, 2)
 #define FLOAT(name, attr, otherwise) STEP(float, name, attr, NULL, otherwise, 0, 0)
 #define FLOAT_NEEDED(name, attr) STEP(float, name, attr, NULL, NAN, 0, 0)
 #define TEXT(name, attr, otherwise) STEP(text, name, attr, otherwise, 0, 0, 0)
@@ -88,6 +89,8 @@
 #define DROPOUT(is_bool) STEP(dropout, NULL, NULL, NULL, 0, is_bool, 0)
 #define DROPOUT_TEST STEP(dropout, NULL, NULL, NULL, 0, 0, 1)
 #define ONLY_FLOAT(attr, value, remedy) STEP(only_float, NULL, attr, remedy, value, 0, 0)
+#define RANK_OF(input, rank) STEP(rank_of, NULL, NULL, NULL, 0, input, rank)
+#define RANK_UNLIKE(input, rank) STEP(rank_of, NULL, NULL, "of another domain is not written with", 0, input, rank)
 #define GROUPS(each) STEP(groups, NULL, NULL, NULL, 0, each, 0)
 #define READ_ONLY STEP(read_only, NULL, NULL, NULL, 0, 0, 0)
 #define UNCHECKED STEP(unchecked, NULL, NULL, NULL, 0, 0, 0)

@@ -350,8 +350,7 @@ typedef struct said_input {
 
 /* ONNX's inputs: the node's, with the constants that steps have put at their places. */
 static said_input *arrange(const onnx_out *out, size_t *count) {
-    const ir_node *node = out->node;
-    const size_t of_node = node->input_count - out->said;
+    const size_t of_node = out->input_count - out->said;
     said_input *list = BASE_NEWS(out->arena, said_input, 2 * (of_node + out->made.n) + 64);
     size_t next = 0, made = 0, n = 0;
     for (size_t at = 0; next < of_node || made < out->made.n; at++) {
@@ -365,7 +364,7 @@ static said_input *arrange(const onnx_out *out, size_t *count) {
             next += list[n].made->replaces;
             made++;
         } else if (!(at < 64 && (out->absent >> at & 1)) && next < of_node) {
-            list[n].tensor = node->inputs[next++];
+            list[n].tensor = out->inputs[next++];
         }
         n++;
     }

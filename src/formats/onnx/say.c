@@ -129,12 +129,12 @@ void onnx_out_list(onnx_out *out, size_t at, const char *name, const int64_t *v,
 
 static void check_counts(onnx_out *out) {
     const onnx_word *w = out->word;
-    size_t inputs = out->node->input_count - out->said + out->made.n;
+    size_t inputs = out->input_count - out->said + out->made.n;
     for (size_t i = 0; i < out->made.n; i++) {
         inputs -= out->made.at[i].replaces;
     }
-    if (out->node->input_count < out->said || inputs < w->needed || (w->most != ONNX_ANY && inputs > w->most)) {
-        onnx_out_cannot(out, "it has %zu inputs", out->node->input_count);
+    if (out->input_count < out->said || inputs < w->needed || (w->most != ONNX_ANY && inputs > w->most)) {
+        onnx_out_cannot(out, "it has %zu inputs", out->input_count);
     } else if (out->node->output_count < w->gives ||
                (w->most_given != ONNX_ANY && out->node->output_count > w->most_given)) {
         onnx_out_cannot(out, "it has %zu outputs", out->node->output_count);
@@ -142,6 +142,8 @@ static void check_counts(onnx_out *out) {
 }
 
 bool onnx_say(onnx_out *out) {
+    out->inputs = out->node->inputs;
+    out->input_count = out->node->input_count;
     for (size_t i = 0; i < ONNX_MOST_STEPS && out->word->steps[i].kind && !out->why; i++) {
         const onnx_step_kind *kind = out->word->steps[i].kind;
         if (kind->put) {

@@ -34,7 +34,7 @@ extern const onnx_step_kind onnx_step_order, onnx_step_absent, onnx_step_triples
 /* steps_nets.c */
 extern const onnx_step_kind onnx_step_window, onnx_step_transposed, onnx_step_unpool, onnx_step_axes_from,
     onnx_step_given, onnx_step_mean_axes, onnx_step_outputs, onnx_step_float_optional, onnx_step_dropout,
-    onnx_step_groups, onnx_step_read_only, onnx_step_unchecked;
+    onnx_step_groups, onnx_step_rank_of, onnx_step_read_only, onnx_step_unchecked;
 /* steps_moves.c */
 extern const onnx_step_kind onnx_step_perm, onnx_step_reshape, onnx_step_flatten, onnx_step_squeeze,
     onnx_step_unsqueeze, onnx_step_expand, onnx_step_fill, onnx_step_slice, onnx_step_slice_in, onnx_step_pad,

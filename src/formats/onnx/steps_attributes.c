@@ -5,7 +5,7 @@
 
 static void make_int(onnx_op *op, const onnx_step *s) {
     const onnx_attr *a = onnx_op_attr(op, s->attr, ONNX_INT);
-    if (!a && s->b) {
+    if (!a && s->b == 1) {
         onnx_op_error(op, "%s: it is absent, and the operator needs it", s->attr);
     } else if (!onnx_op_failed(op)) {
         ir_attr_int(op->r->m, op->node, s->name, a ? a->i : s->a);

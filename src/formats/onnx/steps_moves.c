@@ -310,7 +310,7 @@ static int64_t clamp(int64_t x, int64_t least, int64_t most) {
     return x < least ? least : x > most ? most : x;
 }
 
-/* Of one axis: from where, in which steps, how many. */
+/* Of one axis: from where, in which steps, how many. Of no element none, which backward would begin at place 0. */
 static void slice_axis(int64_t extent, int64_t start, int64_t end, int64_t step, int64_t out[3]) {
     const int64_t low = step < 0 ? -1 : 0, high = step < 0 ? extent - 1 : extent;
     start = clamp(start < 0 ? start + extent : start, step < 0 ? 0 : low, high);
@@ -318,7 +318,7 @@ static void slice_axis(int64_t extent, int64_t start, int64_t end, int64_t step,
     const uint64_t gap =
         step < 0 ? (uint64_t)(start > end ? start - end : 0) : (uint64_t)(end > start ? end - start : 0);
     const uint64_t pace = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
-    const uint64_t count = gap / pace + (gap % pace != 0);
+    const uint64_t count = extent ? gap / pace + (gap % pace != 0) : 0;
     out[0] = count ? start : 0;
     out[1] = count > 1 ? step : 1;
     out[2] = (int64_t)count;

@@ -13,7 +13,19 @@ static void make_order(onnx_op *op, const onnx_step *s) {
     }
     op->inputs = inputs;
 }
-const onnx_step_kind onnx_step_order = {"ORDER", make_order, NULL};
+static void put_order(onnx_out *out, const onnx_step *s) {
+    const size_t n = strlen(s->text);
+    uint32_t *inputs = BASE_NEWS(out->arena, uint32_t, n + 1);
+    if (out->input_count != n || out->made.n) {
+        onnx_out_cannot(out, "it has %zu inputs", out->input_count);
+        return;
+    }
+    for (size_t k = 0; k < n; k++) {
+        inputs[s->text[k] - '0'] = out->inputs[k];
+    }
+    out->inputs = inputs;
+}
+const onnx_step_kind onnx_step_order = {"ORDER", make_order, put_order};
 
 /* An input that the definition has there, and the operator has not: those behind it move. The last step of a row. */
 static void make_absent(onnx_op *op, const onnx_step *s) {
@@ -31,7 +43,22 @@ static void make_absent(onnx_op *op, const onnx_step *s) {
     op->dropped = dropped;
     op->input_count++;
 }
-const onnx_step_kind onnx_step_absent = {"ABSENT", make_absent, NULL};
+static void put_absent(onnx_out *out, const onnx_step *s) {
+    const size_t at = (size_t)s->a;
+    if (out->input_count <= at) {
+        return;
+    }
+    if (out->inputs[at] != IR_NONE || out->made.n) {
+        onnx_out_cannot(out, "%s has no input like its input %zu", out->word->op, at);
+        return;
+    }
+    uint32_t *inputs = BASE_NEWS(out->arena, uint32_t, out->input_count);
+    memcpy(inputs, out->inputs, at * sizeof *inputs);
+    memcpy(inputs + at, out->inputs + at + 1, (out->input_count - at - 1) * sizeof *inputs);
+    out->inputs = inputs;
+    out->input_count--;
+}
+const onnx_step_kind onnx_step_absent = {"ABSENT", make_absent, put_absent};
 
 /* QLinearConcat: scale and zero point of the output, then tensors, each with its own. */
 static void make_triples(onnx_op *op, const onnx_step *s) {

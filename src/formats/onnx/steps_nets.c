@@ -470,6 +470,24 @@ static void put_groups(onnx_out *out, const onnx_step *s) {
 }
 const onnx_step_kind onnx_step_groups = {"GROUPS", make_groups, put_groups};
 
+static void make_rank_of(onnx_op *op, const onnx_step *s) {
+    const ir_tensor *x = onnx_op_input(op, (size_t)s->a);
+    if (!s->text && x->type != BASE_NONE && x->shape.rank != (uint32_t)s->b) {
+        onnx_op_error(op, "input %d is %s: expected %d extents", s->a, ir_shape_print(op->r->arena, &x->shape), s->b);
+    }
+}
+
+/* Another row has what has another rank. */
+static void put_rank_of(onnx_out *out, const onnx_step *s) {
+    const ir_tensor *x = onnx_out_input(out, (size_t)s->a);
+    const bool is_so = x->shape.rank == (uint32_t)s->b;
+    if (x->type != BASE_NONE && is_so == (s->text != NULL)) {
+        onnx_out_cannot(out, "its input %d has %lu extents, where %s %s %d", s->a, (unsigned long)x->shape.rank,
+                        out->word->op, s->text ? s->text : "takes", s->b);
+    }
+}
+const onnx_step_kind onnx_step_rank_of = {"RANK_OF", make_rank_of, put_rank_of};
+
 static void put_read_only(onnx_out *out, const onnx_step *s) {
     (void)s;
     onnx_out_cannot(out, "it is no operator of the standard");

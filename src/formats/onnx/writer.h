@@ -41,6 +41,8 @@ struct onnx_out {
     const ir_model *m;
     const ir_graph *g;
     const ir_node *node;
+    const uint32_t *inputs; /* the node's, in ONNX's order, and without those that ONNX's operator has not */
+    size_t input_count;
     const onnx_word *word;
     int opset;        /* that is written */
     uint64_t claimed; /* bit i: attribute i of the node is said */

@@ -106,7 +106,7 @@ static void put_peak(base_text *out, base_arena *scratch, const plan_module *p) 
             largest[at] = i;
         }
     }
-    if (all == 0) {
+    if (all == 0 || k >= p->kernels.n) { /* there may be no operator at all */
         return;
     }
     base_put(out, "peak       %" PRIu64 " bytes live in operator %zu, %s:", live[k], k, p->kernels.at[k].op);

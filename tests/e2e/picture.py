@@ -48,3 +48,6 @@ check("skip.onnx")
 assert "&lt;x &amp; y&gt;" in burin("plan", "skip.onnx", "--svg").stdout
 for words in (("--json",), ("--dump-after", "all")):
     assert "stdout can hold only one" in burin("plan", "dense.tflite", "--svg", *words, status=2).stderr
+# what holds the peak is no operator where there is none
+pathlib.Path("still.onnx").write_bytes(onnx.model(onnx.graph([onnx.node("Size", ["x"], ["y"])], [onnx.value("x", "f32", [4, 8])], [onnx.value("y", "i64", [])], [])))
+assert "peak " not in burin("plan", "still.onnx").stdout

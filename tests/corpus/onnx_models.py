@@ -38,6 +38,7 @@ EACH, EACH_WRITTEN = 12, 24
 # scale; of the third a Loop has slices alone; of the fourth a quotient by zero is quantised.
 WRITTEN = ["ort/conv_qdq_u8u8/model.onnx", "ort/transpose_optimizer_cancel_squeeze_per_axis_dq/model.onnx", "burn/subgraph__outer_scope_scan/model.onnx",
            "ort/layout_transform_reshape.qdq/model.onnx"]
+EQUAL_WRITTEN = 0.88  # of those that are to be written in a format
 AT_LEAST = {"recorded": 730, "made": 66}
 # Of the largest value, beside 1e-3 of each: what another order of adding and, of narrow floats, another place of rounding make.
 LARGEST = {np.dtype(np.float16): 4e-3, np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-7}
@@ -224,6 +225,10 @@ def report_written(what, results, whole):
         for why, n in reasons.most_common(60):
             print(f"   {n:4} {why}")
     print(f"{what}: {len(results)} models: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common()))
+    share = counts["equal"] / max(1, len(results))
+    if len(results) >= 20 and share < EQUAL_WRITTEN:
+        fine = False
+        print(f"{what}: {share:.0%} are equal: expected {EQUAL_WRITTEN:.0%} or more")
     return fine
 
 

@@ -155,6 +155,8 @@ bool speak_named(speaker *s, const ir_node *n, uint32_t *found);
 bool speak_places(speaker *s, const ir_node *n);
 
 /* ---- speak_reduce.c: reductions ---- */
+/* The body in the frame, reduced. */
+uint32_t speak_reduced_body(speak_frame_values *f, lang_ref e);
 /* A reduction in the frame: an operator of its own, or its body reduced. */
 uint32_t speak_reduction(speak_frame_values *f, lang_ref e);
 /* Two that are said together: a sum of products and what is added, the sum of a window and what divides it. IR_NONE: they are not. */

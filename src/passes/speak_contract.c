@@ -18,7 +18,7 @@ typedef struct digit_list {
 typedef struct contraction {
     speak_frame_values *f;
     speaker *s;
-    lang_ref a, b, addend;
+    lang_ref sum, a, b, addend;
     lang_ref whole_a, whole_b; /* the factors: a and b, or made of them */
     bool integers;             /* computed on reals, exactly */
     speak_exactness exact;
@@ -632,7 +632,20 @@ static bool is_constant(const contraction *c, lang_ref read) {
     return read != 0 && speak_source_of(c->s, read, &from) && c->s->g->tensors.at[from.tensor].data != NULL;
 }
 
-/* Integers are said on reals where that is exact: first on the narrower ones. */
+/* Is every element of the operands in few products? Then a product of matrices saves nothing. */
+static bool has_few_products(const contraction *c) {
+    enum { FEW = 4 };
+    int64_t all = 1, of_a = 1, of_b = 1;
+    for (uint32_t i = 0; i < c->frame.n; i++) {
+        all *= c->frame.at[i].extent;
+        of_a *= c->in_a[i] ? c->frame.at[i].extent : 1;
+        of_b *= c->in_b[i] ? c->frame.at[i].extent : 1;
+    }
+    return all <= FEW * (of_a > of_b ? of_a : of_b);
+}
+
+/* Integers are said on reals where that is exact: first on the narrower ones; on the wider ones, which not every format has, only where
+ * integers that are multiplied and added would be many. */
 static uint32_t say_integers(contraction *c) {
     speaker *s = c->s;
     const speak_mark mark = speak_here(s);
@@ -645,6 +658,10 @@ static uint32_t say_integers(contraction *c) {
     c->exact.type = BASE_F32;
     c->exact.known = fits && narrow;
     uint32_t y = say_product(c, BASE_F32);
+    if (y == IR_NONE && !narrow && has_few_products(c)) {
+        speak_back(s, mark);
+        y = speak_reduced_body(c->f, c->sum);
+    }
     if (y == IR_NONE && fits) {
         speak_back(s, mark);
         c->exact = (speak_exactness){.type = BASE_F64, .known = true};
@@ -677,7 +694,7 @@ static uint32_t contract(contraction *c) {
 uint32_t speak_contraction(speak_frame_values *f, lang_ref sum, lang_ref addend) {
     contraction *c = BASE_NEW(f->s->scratch, contraction);
     const base_type type = (base_type)lang_at(f->s->p, sum)->type;
-    *c = (contraction){.f = f, .s = f->s, .addend = addend, .integers = !base_type_is_float(type)};
+    *c = (contraction){.f = f, .s = f->s, .sum = sum, .addend = addend, .integers = !base_type_is_float(type)};
     if ((c->integers && (addend != 0 || base_type_bits(type) < 32)) || !prepare(c, sum)) {
         return IR_NONE;
     }

@@ -208,7 +208,7 @@ static uint32_t say_place(speak_frame_values *f, lang_ref e) {
 
 /* ---- the others ---- */
 
-static uint32_t say_reduction(speak_frame_values *f, lang_ref e) {
+uint32_t speak_reduced_body(speak_frame_values *f, lang_ref e) {
     speaker *s = f->s;
     const lang_node *n = lang_at(s->p, e);
     const lang_ref guard = lang_operand(s->p, e, n->count - 3), otherwise = lang_operand(s->p, e, n->count - 1);
@@ -250,7 +250,7 @@ uint32_t speak_reduction(speak_frame_values *f, lang_ref e) {
     }
     if (t == IR_NONE) {
         speak_back(f->s, mark);
-        t = say_reduction(f, e);
+        t = speak_reduced_body(f, e);
     }
     return t;
 }

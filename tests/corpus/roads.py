@@ -42,6 +42,7 @@ MORE_TFLITE = ["mlperf_tiny/ic_resnet_large_int8", "mlperf_tiny/ic_trainedRes_in
 # Both ways, too, without a limit of time or transposes: what they have that others have not stands beside them.
 MORE_BOTH = ["coral/deeplabv3_dm05_uint8",  # ARG_MAX without the extent
              "litert/recommendation_cnn_i10i32o100",  # TOPK_V2, whose places ONNX has in 64 bits
+             "coral/keras_lstm_mnist_int8", "tflm/dtln_lstm_int8", "tflm/micro_speech_lstm_int8",  # quotients of 64 bits
              "litert/torchaudio_conformer"]  # norms: two reshapes of one tensor, which LiteRT then computes in place, have to be one
 MORE_ONNX = [f"real/micro_kws_bug_{what}" for what in ("qdq", "softmax", "avg_pool", "add_shape")]
 # On reals between roundings: at most so many steps; where there is no line it is printed alone. TFLite's convolutions round twice.
@@ -49,8 +50,6 @@ FAR = {"mlperf_tiny/kws_int8": 32, "mlperf_tiny/ic_resnet8_int8": 48, "coral/mob
        "mlperf_tiny/vww96_int8": 2, "mlperf_tiny/ad_toycar_int8_intio": 2, "mlperf_tiny/strm_ww_ref": 2}
 # A transpose that stays: before a product with dequantised weights, around a shuffle of channels.
 BETWEEN = {"tflm/micro_speech_int8": 1, "mlonmcu/micro_kws_m_quantized": 1, **{f"real/micro_kws_{form}": 1 for form in ("qdq", "qoperator", "qoperator_old", "qoperator_tvm")}}
-# Back to TFLite, which has no products of 64-bit reals, in which ONNX has sums beyond 2^24: refused, by name.
-NOT_BACK = ["tflm/keyword_scrambled_svdf16x8"]
 SECONDS = 0.5
 
 
@@ -269,10 +268,7 @@ def main():
             said = []
             for words, road in done.items():
                 fault = road if isinstance(road, str) else road.fault
-                if words == "back to TFLite" and name in NOT_BACK:
-                    refused, fault = fault, "" if "TFLite cannot say" in fault else fault or "it is not refused any more"
-                    road = f"refused: {refused}" if not fault else road
-                elif not fault and both and name not in MORE_BOTH and not options.all:
+                if not fault and both and name not in MORE_BOTH and not options.all:
                     fault = f"{road.seconds:.2f} s" if road.seconds > limit else ""
                     fault = fault or (f"{road.between} transposes between operators" if road.between > BETWEEN.get(name, 0) else "")
                 counts[words + (": refused or other" if fault or isinstance(road, str) else "")] += 1

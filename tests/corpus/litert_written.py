@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# ctest: name=corpus.litert_written, labels=corpus, timeout=1200
+"""What LiteRT computes otherwise than its operators' specification is written so that it computes what ONNX Runtime does.
+
+  litert_written.py [--only PATTERN]
+
+Small ONNX models, each for a thing that LiteRT does in a way of its own (docs/TFLITE.md: "Where Burin follows none"): control flow whose values
+change places, numbers computed in place, sums of infinities, scales for each column. At -O0 and at the default level, by LiteRT's reference
+kernels and by its optimised ones. Run by the oracles' Python.
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import by_oracles  # noqa: F401
+
+import numpy as np
+import onnx
+import onnxruntime
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from onnx import TensorProto, helper, numpy_helper
+
+import support  # noqa: F401
+
+node = helper.make_node
+CASES = {}  # name -> (model, inputs, steps that an output of reals may differ by: the size of one, or None for none)
+
+
+def value(name, array):
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), list(array.shape))
+
+
+def floats(name, *shape):
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape))
+
+
+def add(name, nodes, inputs, outputs, constants=None, opset=16, step=None):
+    held = [numpy_helper.from_array(np.asarray(v), k) for k, v in (constants or {}).items()]
+    graph = helper.make_graph(nodes, "g", [value(k, v) for k, v in inputs.items()], outputs, held)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    model.ir_version = 8 if opset < 21 else 11
+    CASES[name] = (model, inputs, step)
+
+
+# ---- outputs of bodies and branches: LiteRT copies them one after the other ----
+
+X, Y, Z = (np.array([k, k + 1], np.float32) for k in (1, 2, 5))
+SHAPE = np.array([2], np.int64)
+
+
+def loop(name, body, **constants):
+    state = [floats(k, 2) for k in ("a", "b", "c")]
+    scalars = [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("ci", TensorProto.BOOL, [])]
+    held = [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()]
+    graph = helper.make_graph(body + [node("Identity", ["ci"], ["co"])], "body", scalars + state,
+                              [helper.make_tensor_value_info("co", TensorProto.BOOL, [])] + [floats(k, 2) for k in ("u", "v", "w")], held)
+    add(f"loop {name}", [node("Loop", ["n", "", "x", "y", "z"], ["p", "q", "r"], body=graph)],
+        {"x": X, "y": Y, "z": Z, "n": np.array(4)}, [floats(k, 2) for k in ("p", "q", "r")])
+
+
+def copy(a, b):
+    return node("Identity", [a], [b])
+
+
+loop("cycle", [copy("b", "u"), copy("c", "v"), copy("a", "w")])
+loop("swap", [copy("b", "u"), copy("a", "v"), copy("c", "w")])
+loop("fibonacci", [node("Add", ["a", "b"], ["u"]), copy("a", "v"), copy("b", "w")])
+loop("twice", [node("Add", ["a", "b"], ["u"]), copy("u", "v"), copy("c", "w")])
+loop("input twice", [copy("a", "u"), copy("a", "v"), node("Add", ["c", "b"], ["w"])])
+loop("constant", [node("Add", ["a", "b"], ["u"]), copy("k", "v"), copy("k", "w")], k=np.array([7, 8], np.float32))
+loop("reshaped", [node("Reshape", ["b", "s"], ["u"]), node("Reshape", ["a", "s"], ["v"]), node("Add", ["c", "b"], ["w"])], s=SHAPE)
+
+
+def branch(name, then, other, **constants):
+    held = [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()]
+    graphs = [helper.make_graph(nodes, "branch", [], [floats(k, 2) for k in ("u", "v")], held if nodes is then else []) for nodes in (then, other)]
+    for taken in (True, False):
+        add(f"if {name} {taken}", [node("If", ["c"], ["p", "q"], then_branch=graphs[0], else_branch=graphs[1])],
+            {"x": -X, "y": Y, "c": np.array(taken)}, [floats("p", 2), floats("q", 2)])
+
+
+branch("inputs", [copy("x", "u"), copy("y", "v")], [copy("y", "u"), copy("x", "v")])
+branch("twice", [node("Relu", ["x"], ["u"]), copy("u", "v")], [copy("x", "u"), copy("x", "v")])
+branch("constant", [copy("k", "u"), copy("k", "v")], [node("Neg", ["x"], ["u"]), node("Abs", ["u"], ["v"])], k=np.array([7, 8], np.float32))
+
+# ---- what is computed in place, over a tensor that is read again ----
+
+IN = np.arange(8, dtype=np.float32).reshape(2, 4, 1) * np.float32(0.7) - 2
+add("normalisation over one", [node("LayerNormalization", ["x", "s", "b"], ["y"], axis=2, epsilon=0.1)], {"x": IN}, [floats("y", 2, 4, 1)],
+    {"s": np.array([1.5], np.float32), "b": np.array([0.4], np.float32)}, 17)
+
+# ---- sums of infinities: the largest finite values ----
+
+random = np.random.RandomState(3)
+Q, K, V = (random.randn(1, n, 8).astype(np.float32) for n in (4, 3, 3))
+MASK = np.where(random.rand(4, 3) > 0.4, 0, -np.inf).astype(np.float32)
+MASK[1] = -np.inf
+add("attention that sees nothing", [node("Attention", ["q", "k", "v", "m", "", "", "n"], ["y"], q_num_heads=2, kv_num_heads=2, is_causal=1)],
+    {"q": Q, "k": K, "v": V, "m": MASK, "n": np.array([3])}, [floats("y", 1, 4, 8)], opset=24)
+
+
+def litert(path, inputs, resolver):
+    it = Interpreter(model_path=str(path), num_threads=1, experimental_op_resolver_type=resolver)
+    it.allocate_tensors()
+    for detail, x in zip(it.get_input_details(), inputs.values()):
+        it.set_tensor(detail["index"], x.reshape(detail["shape"]))
+    it.invoke()
+    return [it.get_tensor(d["index"]) for d in it.get_output_details()]
+
+
+def far(want, got, step):
+    """"" or what differs."""
+    for k, (w, g) in enumerate(zip(want, got)):
+        w, g = np.asarray(w, np.float64), np.asarray(g, np.float64)
+        if w.size != g.size:
+            return f"output {k}: {g.shape} for {w.shape}"
+        g = g.reshape(w.shape)
+        most = 1e-5 + 1e-4 * np.abs(w) if step is None else step * 1.01
+        bad = ~((np.abs(w - g) <= most) | ((w != w) & (g != g)))
+        if bad.any():
+            return f"output {k}: {g[bad][:4]} for {w[bad][:4]}, {bad.sum()} of {w.size}"
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    faults = done = 0
+    session_options = onnxruntime.SessionOptions()
+    session_options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session_options.add_session_config_entry("session.x64quantprecision", "1")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for what, (model, inputs, step) in CASES.items():
+            if not re.search(options.only, what):
+                continue
+            onnx.save(model, folder / "m.onnx")
+            want = onnxruntime.InferenceSession(str(folder / "m.onnx"), session_options).run(None, inputs)
+            for level in ("-O0", "-O1"):
+                said = subprocess.run([os.environ["BURIN"], "compile", folder / "m.onnx", "-o", folder / "m.tflite", "--force", "--quiet", level],
+                                      capture_output=True, text=True)
+                for resolver in (OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN):
+                    wrong = said.stderr.strip() if said.returncode else far(want, litert(folder / "m.tflite", inputs, resolver), step)
+                    done += 1
+                    if wrong:
+                        faults += 1
+                        print(f"{what} {level} {resolver.name}: {wrong}")
+    print(f"{done} runs, {faults} faults")
+    return 1 if faults or not done else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

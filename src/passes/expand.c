@@ -349,21 +349,63 @@ static bool expand_wider(passes_context *c, ir_model *m, uint32_t graph, const i
     return said;
 }
 
-/* A product with a constant matrix, which a fully connected operator says, too: that takes a bias and an activation. */
+/* Of constant numbers with a scale for each channel. */
+static bool is_dequantised(const ir_graph *g, uint32_t t) {
+    for (size_t i = g->nodes.n; i-- > 0;) {
+        const ir_node *n = &g->nodes.at[i];
+        if (n->output_count == 1 && n->outputs[0] == t) {
+            const ir_tensor *x = n->input_count == 1 && n->inputs[0] != IR_NONE ? &g->tensors.at[n->inputs[0]] : NULL;
+            return strcmp(n->op, "dequantize") == 0 && x != NULL && x->data != NULL && x->quant.n > 1;
+        }
+    }
+    return false;
+}
+
+/* A product with a constant matrix, which a fully connected operator says, too: that takes a bias and an activation, and of quantised
+ * numbers a scale for each column. */
 static bool may_connect(const ir_graph *g, const ir_node *n) {
     const ir_tensor *w =
         n->input_count == 2 && n->inputs[0] != IR_NONE && n->inputs[1] != IR_NONE ? &g->tensors.at[n->inputs[1]] : NULL;
-    return strcmp(n->op, "batch_matmul") == 0 && w != NULL && w->data != NULL && w->shape.rank == 2 &&
-           w->type == BASE_F32 && g->tensors.at[n->inputs[0]].data == NULL &&
+    return strcmp(n->op, "batch_matmul") == 0 && w != NULL && w->shape.rank == 2 && w->type == BASE_F32 &&
+           (w->data != NULL || is_dequantised(g, n->inputs[1])) && g->tensors.at[n->inputs[0]].data == NULL &&
            g->tensors.at[n->inputs[0]].state == IR_NONE && g->tensors.at[n->outputs[0]].state == IR_NONE &&
            may_expand(g, n);
+}
+
+/* Over the leading extents as they are: the product may be quantised. */
+static bool connect_dequantised(ir_model *m, uint32_t graph, const ir_node *n) {
+    ir_graph *g = &m->graphs.at[graph];
+    const ir_attr *of_x = ir_attr_find(n, "adj_x"), *of_y = ir_attr_find(n, "adj_y");
+    const ir_tensor w = g->tensors.at[n->inputs[1]];
+    if (g->tensors.at[n->inputs[0]].shape.rank < 2 || (of_x != NULL && of_x->v.i != 0)) {
+        return false;
+    }
+    uint32_t inputs[2] = {n->inputs[0], n->inputs[1]};
+    if (of_y == NULL || of_y->v.i == 0) {
+        static const int64_t order[2] = {1, 0};
+        const ir_shape turned = ir_shape_of(2, (const int64_t[]){w.shape.dim[1], w.shape.dim[0]});
+        inputs[1] = ir_tensor_add(m, g, w.name, w.type, &turned);
+        ir_attr_ints(m, ir_node_add(m, g, "transpose", &n->inputs[1], 1, &inputs[1], 1, IR_NONE), "perm", order, 2);
+    }
+    ir_node *product = ir_node_add(m, g, "fully_connected", inputs, 2, n->outputs, 1, IR_NONE);
+    product->ids = n->ids;
+    product->id_count = n->id_count;
+    product->byte = n->byte;
+    ir_attr_int(m, product, "keep_num_dims", 1);
+    return true;
 }
 
 static bool connect(passes_context *c, ir_model *m, uint32_t graph, const ir_node *n) {
     ir_graph *g = &m->graphs.at[graph];
     const size_t first = g->nodes.n;
     bool connected = false;
-    if (!may_connect(g, n) || !expand_node(c, m, graph, n, false)) {
+    if (!may_connect(g, n)) {
+        return false;
+    }
+    if (g->tensors.at[n->inputs[1]].data == NULL) {
+        return connect_dequantised(m, graph, n);
+    }
+    if (!expand_node(c, m, graph, n, false)) {
         return false;
     }
     g = &m->graphs.at[graph];

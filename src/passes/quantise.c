@@ -198,15 +198,42 @@ static bool add_sums(quantiser *q, candidate *c) {
     return true;
 }
 
+/* Operators that a kernel of a runtime computes wrongly of that type, whatever its definition says (docs/TFLITE.md). */
+static const struct {
+    const char *word;
+    base_type type;
+} on_reals[] = {{"sum", BASE_I16}};
+
+static bool stays_real(const quantiser *q, const candidate *c) {
+    base_arena *scratch = base_arena_new(base_arena_memory(q->c->arena));
+    bool stays = q->c->vocabulary != NULL && !passes_says(q->c, scratch, q->m, q->g, &c->n);
+    base_arena_free(scratch);
+    for (size_t i = 0; i < sizeof on_reals / sizeof on_reals[0]; i++) {
+        stays = stays ||
+                (strcmp(c->n.op, on_reals[i].word) == 0 && q->g->tensors.at[c->n.outputs[0]].type == on_reals[i].type);
+    }
+    return stays;
+}
+
+/* With the numerics of each runtime that definitions know. */
 static bool fits(quantiser *q, const candidate *c, const ir_node *real, double most) {
+    static const char *const other[] = {"litert"};
     base_diags ignored = {.arena = q->scratch};
-    double steps = 0;
+    double steps[2] = {0, 0};
     ir_node resolved = *real; /* inputs by what stands for them now */
     resolved.inputs = BASE_NEWS(q->scratch, uint32_t, real->input_count + 1);
     for (size_t k = 0; k < real->input_count; k++) {
         resolved.inputs[k] = now(q, real->inputs[k]);
     }
-    return passes_steps_apart(q->c, q->m, q->g, &c->n, &resolved, c->quants, true, &steps, &ignored) && steps <= most;
+    const ops_goal asked = q->c->goal;
+    bool done = true;
+    for (size_t k = 0; done && k < 2; k++) {
+        q->c->goal = k == 0 ? asked : (ops_goal){other, 1};
+        done = passes_steps_apart(q->c, q->m, q->g, &c->n, &resolved, c->quants, true, &steps[k], &ignored) &&
+               steps[k] <= most;
+    }
+    q->c->goal = asked;
+    return done;
 }
 
 /* Node i becomes the candidate. */
@@ -256,7 +283,7 @@ static bool quantise_with(quantiser *q, size_t i, uint32_t real, uint32_t to, bo
     if (one_scale && !bring_to(q, &c, t.type, &t.quant)) {
         return false;
     }
-    if (!fits(q, &c, &like, passes_most_apart(t.type))) {
+    if (stays_real(q, &c) || !fits(q, &c, &like, passes_most_apart(t.type))) {
         return false;
     }
     take(q, i, &c);
@@ -542,13 +569,18 @@ static void rewrite(passes_context *c, ir_model *m, ir_graph *g, bool moves_only
     for (size_t k = 0; k < nodes; k++) {
         visit(&q, k);
     }
-    for (size_t k = 0; k < g->nodes.n; k++) {
-        for (size_t j = 0; j < g->nodes.at[k].input_count; j++) {
-            g->nodes.at[k].inputs[j] = now(&q, g->nodes.at[k].inputs[j]);
-        }
-    }
     bool *all = BASE_NEWS(q.scratch, bool, g->nodes.n + 1);
     memcpy(all, q.gone, nodes * sizeof *all);
+    for (size_t k = 0; k < g->nodes.n; k++) {
+        const ir_node *n = &g->nodes.at[k];
+        for (size_t j = 0; j < n->input_count; j++) {
+            n->inputs[j] = now(&q, n->inputs[j]);
+        }
+        if (!moves_only && !all[k] && is_word(n, "dequantize") && g->tensors.at[n->inputs[0]].quant.n > 1 &&
+            !q.is_output[n->outputs[0]]) { /* of which TFLM takes the first scale for all */
+            all[k] = ops_evaluate(c->arena, c->ops, m, g, n, &c->goal);
+        }
+    }
     passes_drop(g, all);
     base_arena_free(q.scratch);
 }

@@ -102,6 +102,36 @@ MASK[1] = -np.inf
 add("attention that sees nothing", [node("Attention", ["q", "k", "v", "m", "", "", "n"], ["y"], q_num_heads=2, kv_num_heads=2, is_causal=1)],
     {"q": Q, "k": K, "v": V, "m": MASK, "n": np.array([3])}, [floats("y", 1, 4, 8)], opset=24)
 
+# ---- quantised numbers ----
+
+
+def quantised(name, shape, make, constants, out, weights=None, axis=0):
+    """x, quantised; the nodes that make() gives from xr (and wr, of weights with scales along an axis) to y; y quantised by `out`."""
+    x = np.random.RandomState(5).randn(*shape).astype(np.float32)
+    held = {"xs": np.float32(0.03), "xz": np.int8(-3), "ys": np.float32(out), "yz": np.int8(3), **constants}
+    nodes = [node("QuantizeLinear", ["x", "xs", "xz"], ["xq"]), node("DequantizeLinear", ["xq", "xs", "xz"], ["xr"])]
+    if weights is not None:
+        held.update(w=weights, ws=np.linspace(0.002, 0.01, weights.shape[axis]).astype(np.float32))
+        nodes.append(node("DequantizeLinear", ["w", "ws"], ["wr"], axis=axis))
+    nodes += make + [node("QuantizeLinear", ["y", "ys", "yz"], ["yq"]), node("DequantizeLinear", ["yq", "ys", "yz"], ["out"])]
+    add(name, nodes, {"x": x}, [helper.make_tensor_value_info("out", TensorProto.FLOAT, None)], held, 21, out)
+
+
+def bytes_of(*shape):
+    return np.random.RandomState(9).randint(-127, 128, shape).astype(np.int8)
+
+
+PRODUCT = [node("MatMul", ["xr", "wr"], ["y"])]
+quantised("product by columns", (1, 3, 4, 7), PRODUCT, {}, 0.05, bytes_of(7, 2), 1)
+quantised("product by columns of two extents", (5, 7), PRODUCT, {}, 0.05, bytes_of(7, 6), 1)
+quantised("product by columns, and a sum", (2, 5, 7), [node("MatMul", ["xr", "wr"], ["p"]), node("Add", ["p", "b"], ["y"])],
+          {"b": np.arange(6, dtype=np.float32) / 7}, 0.05, bytes_of(7, 6), 1)
+quantised("product by rows", (2, 5, 7), PRODUCT, {}, 0.05, bytes_of(7, 6), 0)
+quantised("products by columns of three extents", (3, 5, 7), PRODUCT, {}, 0.05, bytes_of(3, 7, 6), 2)
+quantised("products by matrices", (3, 5, 7), PRODUCT, {}, 0.05, bytes_of(3, 7, 6), 0)
+quantised("product from the left", (7, 5), [node("MatMul", ["wr", "xr"], ["y"])], {}, 0.05, bytes_of(6, 7), 0)
+quantised("sum", (2, 3, 4), [node("ReduceSum", ["xr", "axes"], ["y"], keepdims=0)], {"axes": np.array([1])}, 0.08)
+
 
 def litert(path, inputs, resolver):
     it = Interpreter(model_path=str(path), num_threads=1, experimental_op_resolver_type=resolver)

@@ -111,4 +111,11 @@ void tflite_check_kernel(tflite_out *out) {
                               base_type_name(a->type), base_type_name(b->type));
         }
     }
+    const ir_tensor *a = builtin == TFLITE_OP_BATCH_MATMUL && out->why == NULL ? input_of(out, 0) : NULL,
+                    *b = a != NULL ? input_of(out, 1) : NULL;
+    if (b != NULL && a->quant.n > 0 && b->quant.n > 1) {
+        tflite_out_cannot(
+            out,
+            "no runtime's kernel of it reads a scale for each column: give the matrix one scale, or multiply reals");
+    }
 }

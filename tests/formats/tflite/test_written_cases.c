@@ -30,6 +30,7 @@ static bool may_be_refused(const char *why) {
         "TFLite has its computation in a sub-graph",         /* of StableHLO */
         "what it keeps between runs is no state of its own", /* a state that the caller carries */
         "TFLite has no first contents for the state",        /* of a recurrent operator */
+        "no runtime's kernel of it reads a scale for each",  /* column of a product */
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (strstr(why, parts[i])) {

@@ -184,6 +184,9 @@ static wire_pb_out attr_message(const onnx_writer *w, const onnx_put_attr *a) {
             wire_pb_put_bytes(&out, ONNX_ATTR_STRINGS, a->texts[i], strlen(a->texts[i]));
         }
         break;
+    case ONNX_TENSOR:
+        wire_pb_put_message(&out, ONNX_ATTR_T, a->graph);
+        break;
     case ONNX_GRAPH:
         wire_pb_put_message(&out, ONNX_ATTR_G, a->graph);
         break;
@@ -337,9 +340,10 @@ static bool is_newest(const onnx_word *row, int opset) {
     return true;
 }
 
-/* Versions of other domains stand still: all their rows hold. */
-static bool holds(const onnx_word *row, int opset) {
-    return !*row->domain ? row->since <= opset && is_newest(row, opset) : is_newest(row, INT32_MAX);
+/* Versions of other domains stand still: of com.microsoft all rows hold, of ai.onnx.ml those of one of two versions. */
+static bool holds(const onnx_word *row, const onnx_writer *w) {
+    const int version = !*row->domain ? w->opset : onnx_domain_version(w, row->domain);
+    return row->since <= version && is_newest(row, version);
 }
 
 /* One of ONNX's inputs: a constant that a step has put, a tensor of the node, or absent. */
@@ -408,7 +412,7 @@ static bool say_node(onnx_frame *f, const ir_node *n, onnx_out *out, const char 
     *why = NULL;
     for (size_t i = 0; onnx_word_at(i); i++) {
         const onnx_word *row = onnx_word_at(i);
-        if (!row->word || strcmp(row->word, n->op) != 0 || !holds(row, f->w->opset)) {
+        if (!row->word || strcmp(row->word, n->op) != 0 || !holds(row, f->w)) {
             continue;
         }
         *out = (onnx_out){.arena = f->w->arena, .ops = f->w->ops, .m = f->w->m, .g = f->g, .node = n, .word = row};
@@ -507,6 +511,7 @@ static int later_opset(const onnx_frame *f, size_t node) {
             .arena = scratch, .m = f->w->m, .ops = f->w->ops, .opset = opset, .asks = true, .d = &unheard};
         onnx_sheet sheet = onnx_sheet_new(&asker);
         onnx_frame one = *f;
+        asker.newest_ml = f->w->newest_ml;
         asker.names = base_map_new(scratch);
         asker.state_put = f->w->state_put;
         one.w = &asker;
@@ -548,6 +553,10 @@ bool onnx_says(base_arena *scratch, ops_registry *ops, const ir_model *m, const 
     onnx_out out;
     const char *why;
     if (ir_control_of(n) != IR_PLAIN || say_node(&f, n, &out, &why)) {
+        return true;
+    }
+    w.newest_ml = true;
+    if (say_node(&f, n, &out, &why)) {
         return true;
     }
     ir_graph alone = *g; /* a graph of this node */

@@ -201,11 +201,23 @@ static bool put_values(onnx_frame *f, const ir_node *n) {
     return true;
 }
 
+/* Extents, which ONNX gives as integers of 64 bits. */
+static bool put_shape(onnx_frame *f, const ir_node *n) {
+    const char *name = onnx_output_name(f, n, 0), *of = f->name_of[n->inputs[0]];
+    if (output(f, n)->type == BASE_I64) {
+        onnx_put_node(f, "", "Shape", &of, 1, &name, 1, NULL, 0);
+    } else {
+        onnx_put_copy(f, put_cast(f, put(f, "Shape", &of, 1, NULL), BASE_I64, output(f, n)->type), name);
+    }
+    return true;
+}
+
 bool onnx_put_several(onnx_frame *f, size_t node) {
     static const struct {
         const char *word;
         bool (*put)(onnx_frame *f, const ir_node *n);
     } words[] = {{"pack", put_pack},
+                 {"shape", put_shape},
                  {"slice", put_slice},
                  {"fill", put_fill},
                  {"softmax", put_over_last},

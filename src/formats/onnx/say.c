@@ -3,6 +3,7 @@
  * Takes a node and a row. Gives attributes and constant inputs, or the reason why the row cannot say the node. An attribute
  * that no step has taken makes the row unfit, so that nothing is lost silently.
  */
+#include "formats/onnx/arrays.h"
 #include "formats/onnx/writer.h"
 
 #include <string.h>
@@ -125,6 +126,73 @@ void onnx_out_list(onnx_out *out, size_t at, const char *name, const int64_t *v,
     onnx_out_constant(out, at, name, BASE_I64, &shape, data);
 }
 
+void onnx_out_tensor(onnx_out *out, const char *attr, base_type type, const double *v, size_t n) {
+    ir_tensor t = {.name = "", .type = type, .shape = ir_shape_of(1, &(int64_t){(int64_t)n})};
+    uint8_t *data = base_alloc(out->arena, n + 1, sizeof *v);
+    for (size_t i = 0; i < n; i++) {
+        base_store(type, data, i,
+                   base_type_is_float(type) ? (base_value){.f = v[i]} : (base_value){.i = (int64_t)v[i]});
+    }
+    t.data = data;
+    wire_pb_out *message = BASE_NEW(out->arena, wire_pb_out);
+    *message = onnx_tensor_message(out->arena, &t);
+    put_attr(out, attr, ONNX_TENSOR)->graph = message;
+}
+
+/* ---- constants that attributes say ---- */
+
+const ir_tensor *onnx_out_list_input(onnx_out *out) {
+    const size_t at = out->word->most + out->lists++;
+    if (at >= out->node->input_count) {
+        return NULL;
+    }
+    const ir_tensor *t = onnx_out_input(out, at);
+    out->said++;
+    if (out->node->inputs[at] != IR_NONE && !t->data) {
+        onnx_out_cannot(out, "its input %zu is no constant", at);
+    }
+    return t->data ? t : NULL;
+}
+
+static size_t count_of(const ir_tensor *t) {
+    uint64_t n = 0;
+    (void)ir_shape_elements(&t->shape, &n);
+    return (size_t)n;
+}
+
+int64_t *onnx_out_int_list(onnx_out *out, size_t *n) {
+    const ir_tensor *t = onnx_out_list_input(out);
+    *n = t ? count_of(t) : 0;
+    if (t && t->type != BASE_I64) {
+        onnx_out_cannot(out, "its list %s is not of type i64", t->name);
+    }
+    if (!t || t->type != BASE_I64) {
+        return NULL;
+    }
+    int64_t *list = BASE_NEWS(out->arena, int64_t, *n + 1);
+    for (size_t i = 0; i < *n; i++) {
+        list[i] = base_load(t->type, t->data, i).i;
+    }
+    return list;
+}
+
+double *onnx_out_float_list(onnx_out *out, base_type type, size_t *n) {
+    const ir_tensor *t = onnx_out_list_input(out);
+    *n = t ? count_of(t) : 0;
+    if (t && t->type != type) {
+        onnx_out_cannot(out, "its list %s is not of type %s", t->name, base_type_name(type));
+    }
+    if (!t || t->type != type) {
+        return NULL;
+    }
+    double *list = BASE_NEWS(out->arena, double, *n + 1);
+    for (size_t i = 0; i < *n; i++) {
+        const base_value v = base_load(type, t->data, i);
+        list[i] = base_type_is_float(type) ? v.f : (double)v.i;
+    }
+    return list;
+}
+
 /* ---- a row ---- */
 
 static void check_counts(onnx_out *out) {
@@ -149,7 +217,10 @@ bool onnx_say(onnx_out *out) {
         if (kind->put) {
             kind->put(out, &out->word->steps[i]);
         } else {
-            onnx_out_cannot(out, "%s is read, and not yet written", kind->name);
+            onnx_out_cannot(out,
+                            "operator %s is read, but writing it is not supported; emit C (--target c), or keep "
+                            "the part of the model with it in its own file",
+                            out->word->op);
         }
     }
     for (size_t i = 0; i < out->node->attr_count; i++) {

@@ -81,6 +81,10 @@ int64_t onnx_op_axis(onnx_op *op, const char *what, int64_t axis, uint32_t rank)
 bool onnx_op_axes(onnx_op *op, const char *what, int64_t *axes, size_t n, uint32_t rank);
 /* A constant, which becomes an input of the node behind those of the file. Data are borrowed. */
 void onnx_op_add_constant(onnx_op *op, const char *name, base_type type, const ir_shape *shape, const void *data);
+/* An attribute of the next constant behind ONNX's inputs, which is a list of floats of 32 bits, or of integers; absent where
+ * that is. */
+void onnx_put_list_as_floats(onnx_out *out, const char *attr);
+void onnx_put_list_as_ints(onnx_out *out, const char *attr);
 void onnx_op_error(onnx_op *op, const char *format, ...) ONNX_LIKE_PRINTF(2, 3);
 /* Something valid that is not supported: "what is not supported; remedy". */
 void onnx_op_unsupported(onnx_op *op, const char *what, const char *remedy);

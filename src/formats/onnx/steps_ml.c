@@ -1,6 +1,28 @@
 /* steps_ml.c - steps for operators of ai.onnx.ml, whose lists of numbers become constant inputs (words.def says what each does). */
 #include "formats/onnx/steps.h"
 
+#include <math.h>
+
+void onnx_put_list_as_floats(onnx_out *out, const char *attr) {
+    size_t n;
+    const double *list = onnx_out_float_list(out, BASE_F32, &n);
+    float *floats = BASE_NEWS(out->arena, float, n + 1);
+    for (size_t i = 0; list && i < n; i++) {
+        floats[i] = (float)list[i];
+    }
+    if (list) {
+        onnx_out_floats(out, attr, floats, n);
+    }
+}
+
+void onnx_put_list_as_ints(onnx_out *out, const char *attr) {
+    size_t n;
+    const int64_t *list = onnx_out_int_list(out, &n);
+    if (list) {
+        onnx_out_ints(out, attr, list, n);
+    }
+}
+
 static void add_list(onnx_op *op, const char *name, base_type type, size_t n, const void *data) {
     const ir_shape shape = ir_shape_of(1, &(int64_t){(int64_t)n});
     onnx_op_add_constant(op, name, type, &shape, data ? data : "");
@@ -282,4 +304,74 @@ static void make_encoded(onnx_op *op, const onnx_step *s) {
     }
     onnx_op_add_constant(op, "default", values.type, &scalar, data);
 }
-const onnx_step_kind onnx_step_encoded = {"ENCODED", make_encoded, NULL};
+/* The list, as its type has it. */
+static void put_column(onnx_out *out, const char *what, base_type type, const double *v, size_t n) {
+    float *floats = BASE_NEWS(out->arena, float, n + 1);
+    int64_t *ints = BASE_NEWS(out->arena, int64_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        floats[i] = type == BASE_F32 ? (float)v[i] : 0.0F;
+        ints[i] = type == BASE_I64 ? (int64_t)v[i] : 0;
+        if (!base_type_is_float(type) && fabs(v[i]) > 0x1p53) {
+            onnx_out_cannot(out, "its integers are beyond 2^53");
+        }
+    }
+    if (type == BASE_F32) {
+        onnx_out_floats(out, base_printf(out->arena, "%s_floats", what), floats, n);
+    } else if (type == BASE_I64) {
+        onnx_out_ints(out, base_printf(out->arena, "%s_int64s", what), ints, n);
+    } else {
+        onnx_out_tensor(out, base_printf(out->arena, "%s_tensor", what), type, v, n);
+    }
+}
+
+/* Keys that are not there before; what is no number is equal to itself, and so are both zeros. *n: how many are left. */
+static void leave_first(base_arena *arena, double *keys, double *values, size_t *n) {
+    base_map *seen = base_map_new(arena);
+    size_t count = 0;
+    for (size_t i = 0; i < *n; i++) {
+        const bool is_number = keys[i] == keys[i];
+        const double key = is_number && keys[i] != 0 ? keys[i] : 0.0;
+        bool is_new;
+        (void)base_map_put(seen, is_number ? (const void *)&key : "nan", is_number ? sizeof key : 3, &is_new);
+        if (is_new) {
+            keys[count] = keys[i];
+            values[count++] = values[i];
+        }
+    }
+    *n = count;
+}
+
+static void turn(double *v, size_t n) {
+    for (size_t i = 0; i < n / 2; i++) {
+        const double here = v[i];
+        v[i] = v[n - 1 - i];
+        v[n - 1 - i] = here;
+    }
+}
+
+/* From behind, as version 4 has it. Of a key that is there twice the first one here counts, and runtimes differ: it stands
+ * alone. */
+static void put_encoded(onnx_out *out, const onnx_step *s) {
+    size_t n, n_values, one;
+    const size_t first = out->word->most;
+    const base_type key = onnx_out_input(out, first)->type, type = onnx_out_input(out, first + 1)->type;
+    double *keys = onnx_out_float_list(out, key, &n), *values = onnx_out_float_list(out, type, &n_values);
+    const double *otherwise = onnx_out_float_list(out, type, &one);
+    if (out->why || !keys || !values || !otherwise || n != n_values || one != 1 || !s->a) {
+        onnx_out_cannot(out, "it has no keys and values");
+        return;
+    }
+    leave_first(out->arena, keys, values, &n);
+    turn(keys, n);
+    turn(values, n);
+    put_column(out, "keys", key, keys, n);
+    put_column(out, "values", type, values, n);
+    if (type == BASE_F32) {
+        onnx_out_float(out, "default_float", (float)*otherwise);
+    } else if (type == BASE_I64) {
+        onnx_out_int(out, "default_int64", (int64_t)*otherwise);
+    } else {
+        onnx_out_tensor(out, "default_tensor", type, otherwise, 1);
+    }
+}
+const onnx_step_kind onnx_step_encoded = {"ENCODED", make_encoded, put_encoded};

@@ -124,6 +124,71 @@ static void make_classifier(onnx_op *op) {
     ir_attr_int(op->r->m, op->node, "sweeps", n > 100 ? (int64_t)n : 100);
 }
 
+/* Kernel and lists of both. */
+static void put_machine(onnx_out *out) {
+    static const char *const names[] = {"gamma", "coef0", "degree"};
+    const ir_attr *kernel = onnx_out_attr(out, "kernel", IR_TEXT);
+    float *params = BASE_NEWS(out->arena, float, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const ir_attr *a = onnx_out_attr(out, names[i], IR_FLOAT);
+        params[i] = a ? (float)a->v.f : 0.0F;
+    }
+    if (!kernel) {
+        return;
+    }
+    onnx_out_text(out, "kernel_type", kernel->v.text);
+    onnx_out_floats(out, "kernel_params", params, 3);
+    onnx_put_list_as_floats(out, "support_vectors");
+    onnx_put_list_as_floats(out, "coefficients");
+    onnx_put_list_as_floats(out, "rho");
+}
+
+static void put_regressor(onnx_out *out) {
+    const ir_attr *one_class = onnx_out_attr(out, "one_class", IR_INT);
+    const ir_tensor *vectors = onnx_out_input(out, 1), *x = onnx_out_input(out, 0);
+    const int64_t features = x->shape.rank == 2 ? x->shape.dim[1] : 0;
+    uint64_t n = 0;
+    put_machine(out);
+    if (vectors->type != BASE_NONE && (!ir_shape_elements(&vectors->shape, &n) || features < 1)) {
+        onnx_out_cannot(out, "its vectors are of no length");
+        return;
+    }
+    onnx_out_int(out, "n_supports", features > 0 ? (int64_t)n / features : 0);
+    if (one_class && one_class->v.i) {
+        onnx_out_int(out, "one_class", one_class->v.i);
+    }
+}
+
+static void put_classifier(onnx_out *out) {
+    size_t n, pairs;
+    const ir_attr *post = onnx_out_attr(out, "post_transform", IR_TEXT);
+    put_machine(out);
+    int64_t *start = onnx_out_int_list(out, &n);
+    (void)onnx_out_int_list(out, &pairs); /* all pairs, in order */
+    (void)onnx_out_int_list(out, &pairs);
+    (void)onnx_out_attr(out, "sweeps", IR_INT);
+    for (size_t i = 0; start && i + 1 < n; i++) {
+        start[i] = start[i + 1] - start[i];
+    }
+    if (start && n) {
+        onnx_out_ints(out, "vectors_per_class", start, n - 1);
+    }
+    onnx_put_list_as_floats(out, "prob_a");
+    onnx_put_list_as_floats(out, "prob_b");
+    onnx_put_list_as_ints(out, "classlabels_ints");
+    if (post && strcmp(post->v.text, "NONE") != 0) {
+        onnx_out_text(out, "post_transform", post->v.text);
+    }
+}
+
+static void put_svm(onnx_out *out, const onnx_step *s) {
+    if (s->a) {
+        put_classifier(out);
+    } else {
+        put_regressor(out);
+    }
+}
+
 static void make_svm(onnx_op *op, const onnx_step *s) {
     if (s->a) {
         make_classifier(op);
@@ -131,4 +196,4 @@ static void make_svm(onnx_op *op, const onnx_step *s) {
         make_regressor(op);
     }
 }
-const onnx_step_kind onnx_step_svm = {"SVM", make_svm, NULL};
+const onnx_step_kind onnx_step_svm = {"SVM", make_svm, put_svm};

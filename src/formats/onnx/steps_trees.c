@@ -1,10 +1,12 @@
 /* steps_trees.c - the tables of decision trees, from the lists in which the versions of ai.onnx.ml say them.
  *
  * Takes the attributes of TreeEnsemble, TreeEnsembleClassifier and TreeEnsembleRegressor. Gives constant inputs: rows of nodes,
- * whose leaves have entries of (target, weight); and how deep the trees are. Every index is checked, and there is no cycle.
+ * whose leaves have entries of (target, weight); and how deep the trees are. Every index is checked, and there is no cycle. Writes
+ * such tables in the version that can say them.
  */
 #include "formats/onnx/steps.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,11 +166,12 @@ static int64_t find(const key *keys, size_t n, int64_t tree, int64_t node) {
     return k ? k->at : NO_NODE;
 }
 
+static const char *const mode_names[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
+                                         "BRANCH_EQ",  "BRANCH_NEQ", "",           "LEAF"};
+
 static int64_t mode_of(const char *text, size_t n) {
-    static const char *const modes[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
-                                        "BRANCH_EQ",  "BRANCH_NEQ", "",           "LEAF"};
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        if (n && strlen(modes[i]) == n && memcmp(modes[i], text, n) == 0) {
+    for (size_t i = 0; i < sizeof mode_names / sizeof *mode_names; i++) {
+        if (n && strlen(mode_names[i]) == n && memcmp(mode_names[i], text, n) == 0) {
             return (int64_t)i;
         }
     }
@@ -306,7 +309,174 @@ static void make_trees(onnx_op *op, const onnx_step *s) {
         add(op, "labels", BASE_I64, label_count, labels);
     }
 }
-const onnx_step_kind onnx_step_trees = {"TREES", make_trees, NULL};
+/* ---- writing ---- */
+
+/* The tables of a node, in the order in which they became inputs. false: a reason. */
+static bool tables_of(onnx_out *out, table *t, base_type *type) {
+    size_t n[10];
+    *t = (table){0};
+    *type = onnx_out_input(out, out->word->most + 3U)->type;
+    t->roots = onnx_out_int_list(out, &n[0]);
+    t->feature = onnx_out_int_list(out, &n[1]);
+    t->mode = onnx_out_int_list(out, &n[2]);
+    t->value = onnx_out_float_list(out, *type, &n[3]);
+    t->yes = onnx_out_int_list(out, &n[4]);
+    t->no = onnx_out_int_list(out, &n[5]);
+    t->missing = onnx_out_int_list(out, &n[6]);
+    t->first = onnx_out_int_list(out, &n[7]);
+    t->target = onnx_out_int_list(out, &n[8]);
+    t->weight = onnx_out_float_list(out, *type, &n[9]);
+    t->root_count = n[0];
+    t->nodes = n[1];
+    t->entries = n[8];
+    (void)onnx_out_attr(out, "depth", IR_INT); /* these three follow from the tables */
+    (void)onnx_out_attr(out, "most", IR_INT);
+    (void)onnx_out_attr(out, "features", IR_INT);
+    bool fits = !out->why && t->roots && t->feature && t->mode && t->value && t->yes && t->no && t->missing &&
+                t->first && t->target && t->weight && n[7] == t->nodes + 1 && n[9] == t->entries;
+    for (size_t i = 2; i < 7 && fits; i++) {
+        fits = n[i] == t->nodes;
+    }
+    for (size_t k = 0; k < t->nodes && fits; k++) {
+        const int64_t most = (int64_t)t->nodes;
+        fits = t->mode[k] >= 0 && t->mode[k] <= MODE_LEAF && t->yes[k] >= 0 && t->yes[k] < most && t->no[k] >= 0 &&
+               t->no[k] < most && t->first[k] >= 0 && t->first[k] <= t->first[k + 1];
+    }
+    for (size_t k = 0; k < t->root_count && fits; k++) {
+        fits = t->roots[k] >= 0 && t->roots[k] < (int64_t)t->nodes;
+    }
+    if (!fits || t->first[t->nodes] != (int64_t)t->entries) {
+        onnx_out_cannot(out, "its tables do not fit each other");
+    }
+    return !out->why;
+}
+
+static bool any_set(const int64_t *list, size_t n) {
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        any = any || list[i] != 0;
+    }
+    return any;
+}
+
+/* Floats of 32 bits as an attribute, wider ones as a tensor. */
+static void put_numbers(onnx_out *out, const char *attr, base_type type, const double *v, size_t n) {
+    float *floats = BASE_NEWS(out->arena, float, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        floats[i] = (float)v[i];
+    }
+    if (type == BASE_F32) {
+        onnx_out_floats(out, attr, floats, n);
+    } else {
+        onnx_out_tensor(out, base_printf(out->arena, "%s_as_tensor", attr), type, v, n);
+    }
+}
+
+/* Of which tree each node is: they stand one tree behind the other, each with its root first, as runtimes look for them. NULL:
+ * a reason. */
+static int64_t *trees_of(onnx_out *out, const table *t) {
+    int64_t *tree = BASE_NEWS(out->arena, int64_t, t->nodes + 1), number = -1;
+    size_t *parents = BASE_NEWS(out->arena, size_t, t->nodes + 1);
+    bool fits = t->root_count > 0;
+    for (size_t k = 0; k < t->nodes; k++) {
+        number += number + 1 < (int64_t)t->root_count && t->roots[number + 1] == (int64_t)k;
+        tree[k] = number;
+        fits = fits && number >= 0;
+    }
+    for (size_t k = 0; k < t->nodes && fits; k++) {
+        if (t->mode[k] != MODE_LEAF) {
+            fits = tree[t->yes[k]] == tree[k] && tree[t->no[k]] == tree[k] && t->mode[k] != MODE_MEMBER;
+            parents[t->yes[k]]++;
+            parents[t->no[k]]++;
+        }
+    }
+    for (size_t k = 0; k < t->nodes && fits; k++) {
+        fits = parents[k] == (t->roots[tree[k]] == (int64_t)k ? 0U : 1U);
+    }
+    if (!fits || number + 1 != (int64_t)t->root_count) {
+        onnx_out_cannot(out, "its trees share nodes, ask for members of sets, or do not stand one behind the other");
+        return NULL;
+    }
+    return tree;
+}
+
+static void put_nodes(onnx_out *out, const table *t, const int64_t *tree, base_type type) {
+    base_arena *a = out->arena;
+    int64_t *id = BASE_NEWS(a, int64_t, t->nodes + 1), *yes = BASE_NEWS(a, int64_t, t->nodes + 1),
+            *no = BASE_NEWS(a, int64_t, t->nodes + 1);
+    const char **modes = BASE_NEWS(a, const char *, t->nodes + 1);
+    for (size_t k = 0; k < t->nodes; k++) {
+        const int64_t root = t->roots[tree[k]];
+        id[k] = (int64_t)k - root;
+        yes[k] = t->mode[k] == MODE_LEAF ? 0 : t->yes[k] - root;
+        no[k] = t->mode[k] == MODE_LEAF ? 0 : t->no[k] - root;
+        modes[k] = mode_names[t->mode[k]];
+    }
+    onnx_out_ints(out, "nodes_treeids", tree, t->nodes);
+    onnx_out_ints(out, "nodes_nodeids", id, t->nodes);
+    onnx_out_ints(out, "nodes_featureids", t->feature, t->nodes);
+    onnx_out_texts(out, "nodes_modes", modes, t->nodes);
+    put_numbers(out, "nodes_values", type, t->value, t->nodes);
+    onnx_out_ints(out, "nodes_truenodeids", yes, t->nodes);
+    onnx_out_ints(out, "nodes_falsenodeids", no, t->nodes);
+    if (any_set(t->missing, t->nodes)) {
+        onnx_out_ints(out, "nodes_missing_value_tracks_true", t->missing, t->nodes);
+    }
+}
+
+static void put_entries(onnx_out *out, const char *kind, const table *t, const int64_t *tree, base_type type) {
+    int64_t *trees = BASE_NEWS(out->arena, int64_t, t->entries + 1),
+            *nodes = BASE_NEWS(out->arena, int64_t, t->entries + 1);
+    for (size_t k = 0; k < t->nodes; k++) {
+        for (int64_t e = t->first[k]; e < t->first[k + 1]; e++) {
+            trees[e] = tree[k];
+            nodes[e] = (int64_t)k - t->roots[tree[k]];
+        }
+    }
+    onnx_out_ints(out, base_printf(out->arena, "%s_treeids", kind), trees, t->entries);
+    onnx_out_ints(out, base_printf(out->arena, "%s_nodeids", kind), nodes, t->entries);
+    onnx_out_ints(out, base_printf(out->arena, "%s_ids", kind), t->target, t->entries);
+    put_numbers(out, base_printf(out->arena, "%s_weights", kind), type, t->weight, t->entries);
+}
+
+static void put_trees(onnx_out *out, const onnx_step *s) {
+    const char *kind = s->a ? "class" : "target";
+    base_type type;
+    table t;
+    size_t base_count;
+    if (!tables_of(out, &t, &type)) {
+        return;
+    }
+    const int64_t *tree = trees_of(out, &t);
+    const double *base = onnx_out_float_list(out, type, &base_count);
+    const ir_attr *post = onnx_out_attr(out, "post_transform", IR_TEXT), *n = onnx_out_attr(out, "targets", IR_INT);
+    const ir_attr *aggregate = s->a ? NULL : onnx_out_attr(out, "aggregate", IR_TEXT);
+    if (!s->a && onnx_out_output(out, 0)->type != BASE_F32) {
+        onnx_out_cannot(out, "its output is not of type f32");
+    }
+    if (out->why || !tree || !post || !n) {
+        return;
+    }
+    put_nodes(out, &t, tree, type);
+    put_entries(out, kind, &t, tree, type);
+    if (base) {
+        put_numbers(out, "base_values", type, base, base_count);
+    }
+    if (strcmp(post->v.text, "NONE") != 0) {
+        onnx_out_text(out, "post_transform", post->v.text);
+    }
+    if (s->a) {
+        (void)onnx_out_attr(out, "binary", IR_INT); /* these follow from the tables, too */
+        (void)onnx_out_attr(out, "positive", IR_INT);
+        onnx_put_list_as_ints(out, "classlabels_int64s");
+        return;
+    }
+    onnx_out_int(out, "n_targets", n->v.i);
+    if (strcmp(aggregate->v.text, "SUM") != 0) {
+        onnx_out_text(out, "aggregate_function", aggregate->v.text);
+    }
+}
+const onnx_step_kind onnx_step_trees = {"TREES", make_trees, put_trees};
 
 /* ---- version 5: branches and leaves by number, and sets ---- */
 
@@ -338,9 +508,10 @@ static int64_t child(onnx_op *op, int64_t id, int64_t is_leaf, size_t branches, 
     return is_leaf ? (int64_t)branches + id : id;
 }
 
+static const char *const transforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+static const char *const aggregates[] = {"AVERAGE", "SUM", "MIN", "MAX"};
+
 static void make_trees_5(onnx_op *op, const onnx_step *s) {
-    static const char *const transforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
-    static const char *const aggregates[] = {"AVERAGE", "SUM", "MIN", "MAX"};
     const numbers modes = numbers_of(op, "nodes_modes", true), splits = numbers_of(op, "nodes_splits", true);
     const numbers weights = numbers_of(op, "leaf_weights", true), members = numbers_of(op, "membership_values", true);
     const size_t branches = modes.n, leaves = weights.n;
@@ -407,4 +578,95 @@ static void make_trees_5(onnx_op *op, const onnx_step *s) {
     ir_attr_text(op->r->m, op->node, "post_transform", transforms[transform]);
     onnx_graph_of(op->r, op->scope)->tensors.at[op->outputs[0]].type = type;
 }
-const onnx_step_kind onnx_step_trees_5 = {"TREES_5", make_trees_5, NULL};
+/* Where a branch goes on: the number of the branch, or of the leaf. */
+static const int64_t *put_children(onnx_out *out, const int64_t *to, size_t branches, const char *leaf_attr) {
+    int64_t *id = BASE_NEWS(out->arena, int64_t, branches + 1), *is_leaf = BASE_NEWS(out->arena, int64_t, branches + 1);
+    for (size_t k = 0; k < branches; k++) {
+        is_leaf[k] = to[k] >= (int64_t)branches;
+        id[k] = is_leaf[k] ? to[k] - (int64_t)branches : to[k];
+    }
+    onnx_out_ints(out, leaf_attr, is_leaf, branches);
+    return id;
+}
+
+static int64_t place_of(const char *const *list, size_t n, const char *text) {
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(list[i], text)) {
+            return (int64_t)i;
+        }
+    }
+    return -1;
+}
+
+/* The sets of branches, each with a NaN behind it. */
+static void put_sets(onnx_out *out, const table *t, size_t branches, base_type type) {
+    size_t n_span, n, at = 0;
+    const int64_t *span = onnx_out_int_list(out, &n_span);
+    const double *set = onnx_out_float_list(out, type, &n);
+    double *list = BASE_NEWS(out->arena, double, n + branches + 1);
+    if (!span) {
+        return;
+    }
+    for (size_t k = 0; k < branches && !out->why; k++) {
+        if (n_span != t->nodes + 1 || span[k] < 0 || span[k + 1] < span[k] || span[k + 1] > (int64_t)n || !set) {
+            onnx_out_cannot(out, "its tables do not fit each other");
+        }
+        for (int64_t i = span[k]; i < span[k + 1] && !out->why && at < n + branches; i++) {
+            list[at++] = set[i];
+        }
+        if (t->mode[k] == MODE_MEMBER) {
+            list[at++] = (double)NAN;
+        }
+    }
+    if (!out->why) {
+        onnx_out_tensor(out, "membership_values", type, list, at);
+    }
+}
+
+static void put_trees_5(onnx_out *out, const onnx_step *s) {
+    base_type type;
+    table t;
+    size_t branches = 0, ignored;
+    (void)s;
+    if (!tables_of(out, &t, &type)) {
+        return;
+    }
+    const ir_attr *post = onnx_out_attr(out, "post_transform", IR_TEXT), *n = onnx_out_attr(out, "targets", IR_INT);
+    const ir_attr *aggregate = onnx_out_attr(out, "aggregate", IR_TEXT);
+    const double *base = onnx_out_float_list(out, type, &ignored);
+    while (branches < t.nodes && t.mode[branches] != MODE_LEAF) {
+        branches++;
+    }
+    bool fits = !base && type == onnx_out_input(out, 0)->type && type == onnx_out_output(out, 0)->type;
+    for (size_t k = 0; k < t.nodes && fits; k++) {
+        fits =
+            (t.mode[k] == MODE_LEAF) == (k >= branches) && t.first[k] == (k < branches ? 0 : (int64_t)(k - branches));
+    }
+    for (size_t k = 0; k < t.root_count && fits; k++) {
+        fits = t.roots[k] < (int64_t)branches;
+    }
+    if (!fits || t.entries != t.nodes - branches || !post || !n || !aggregate) {
+        onnx_out_cannot(out, "it has base values, leaves of several weights, or trees of one leaf");
+        return;
+    }
+    double *modes = BASE_NEWS(out->arena, double, branches + 1);
+    for (size_t k = 0; k < branches; k++) {
+        modes[k] = (double)t.mode[k];
+    }
+    onnx_out_ints(out, "tree_roots", t.roots, t.root_count);
+    onnx_out_tensor(out, "nodes_modes", BASE_U8, modes, branches);
+    onnx_out_ints(out, "nodes_featureids", t.feature, branches);
+    onnx_out_tensor(out, "nodes_splits", type, t.value, branches);
+    onnx_out_ints(out, "nodes_truenodeids", put_children(out, t.yes, branches, "nodes_trueleafs"), branches);
+    onnx_out_ints(out, "nodes_falsenodeids", put_children(out, t.no, branches, "nodes_falseleafs"), branches);
+    if (any_set(t.missing, branches)) {
+        onnx_out_ints(out, "nodes_missing_value_tracks_true", t.missing, branches);
+    }
+    put_sets(out, &t, branches, type);
+    onnx_out_ints(out, "leaf_targetids", t.target, t.entries);
+    onnx_out_tensor(out, "leaf_weights", type, t.weight, t.entries);
+    onnx_out_int(out, "n_targets", n->v.i);
+    onnx_out_int(out, "post_transform", place_of(transforms, 5, post->v.text));
+    onnx_out_int(out, "aggregate_function", place_of(aggregates, 4, aggregate->v.text));
+}
+const onnx_step_kind onnx_step_trees_5 = {"TREES_5", make_trees_5, put_trees_5};

@@ -131,6 +131,7 @@ static bool all_said(const onnx_writer *w, int opset, size_t *others) {
     base_arena *scratch = base_arena_new(base_arena_memory(w->arena));
     base_diags unheard = {.arena = scratch};
     onnx_writer asker = {.arena = scratch, .m = w->m, .ops = w->ops, .opset = opset, .asks = true, .d = &unheard};
+    asker.newest_ml = w->newest_ml;
     asker.names = base_map_new(scratch);
     (void)put_main(&asker);
     base_arena_free(scratch);
@@ -158,6 +159,37 @@ static int choose_opset(const onnx_writer *w) {
         }
     }
     return ONNX_NEWEST_OPSET;
+}
+
+/* Does the model have a word that only the newest version of ai.onnx.ml may say? */
+static bool may_need_newest_ml(const onnx_writer *w) {
+    bool may = false;
+    for (size_t g = 0; g < w->m->graphs.n; g++) {
+        const ir_graph *graph = &w->m->graphs.at[g];
+        for (size_t i = 0; i < graph->nodes.n; i++) {
+            for (size_t k = 0; onnx_word_at(k) && !may; k++) {
+                const onnx_word *row = onnx_word_at(k);
+                may = row->word && !strcmp(row->domain, "ai.onnx.ml") &&
+                      row->since > onnx_domain_version(w, row->domain) && !strcmp(row->word, graph->nodes.at[i].op);
+            }
+        }
+    }
+    return may;
+}
+
+static void choose_versions(onnx_writer *w) {
+    size_t others;
+    w->opset = w->only_opset ? w->only_opset : choose_opset(w);
+    if (!may_need_newest_ml(w) || all_said(w, w->opset, &others)) {
+        return;
+    }
+    onnx_writer newer = *w;
+    newer.newest_ml = true;
+    newer.opset = w->only_opset ? w->only_opset : choose_opset(&newer);
+    if (all_said(&newer, newer.opset, &others)) {
+        w->newest_ml = true;
+        w->opset = newer.opset;
+    }
 }
 
 static void put_import(wire_pb_out *model, const char *domain, int version) {
@@ -188,9 +220,14 @@ static void put_metadata(const onnx_writer *w, wire_pb_out *model) {
     }
 }
 
-/* The newest version of a domain beside ai.onnx that the dictionary has. */
-static int newest_of(const char *domain) {
+/* The newest that the dictionary has; of ai.onnx.ml that is one without the operators for classifiers, so the one before it
+ * where it serves. */
+int onnx_domain_version(const onnx_writer *w, const char *domain) {
+    enum { ML_BEFORE_TREES = 4 };
     int newest = 1;
+    if (!strcmp(domain, "ai.onnx.ml") && !w->newest_ml) {
+        return ML_BEFORE_TREES;
+    }
     for (size_t i = 0; onnx_word_at(i); i++) {
         const onnx_word *row = onnx_word_at(i);
         newest = !strcmp(row->domain, domain) && row->since > newest ? row->since : newest;
@@ -214,7 +251,7 @@ static wire_pb_out put_model(onnx_writer *w) {
     wire_pb_put_message(&model, ONNX_MODEL_GRAPH, &graph);
     put_import(&model, "", w->opset);
     for (size_t i = 0; i < w->domains.n; i++) {
-        put_import(&model, w->domains.at[i], newest_of(w->domains.at[i]));
+        put_import(&model, w->domains.at[i], onnx_domain_version(w, w->domains.at[i]));
     }
     put_metadata(w, &model);
     return model;
@@ -234,7 +271,7 @@ base_status onnx_write(base_arena *arena, const ir_model *m, const formats_optio
     if (w.status != BASE_OK) {
         return w.status;
     }
-    w.opset = w.only_opset ? w.only_opset : choose_opset(&w);
+    choose_versions(&w);
     w.data_name = how.external_data ? how.data_name : NULL;
     wire_pb_out model = put_model(&w);
     if (w.status == BASE_OK && model.size > most && !w.data_name && how.data) {

@@ -12,7 +12,7 @@
 /* An attribute that a step has put. */
 typedef struct onnx_put_attr {
     const char *name;
-    onnx_attr_type type; /* INT, FLOAT, STRING, INTS, FLOATS, STRINGS, GRAPH */
+    onnx_attr_type type; /* INT, FLOAT, STRING, TENSOR, INTS, FLOATS, STRINGS, GRAPH */
     int64_t i;
     float f;
     const char *text;
@@ -20,7 +20,7 @@ typedef struct onnx_put_attr {
     const float *floats;
     const char *const *texts;
     size_t n;
-    const wire_pb_out *graph;
+    const wire_pb_out *graph; /* or a tensor */
 } onnx_put_attr;
 
 /* A constant input that a step has put: it stands at place `at` of ONNX's inputs. */
@@ -52,6 +52,7 @@ struct onnx_out {
     /* Of each of the first outputs: the type that ONNX's has, from which a Cast brings it to the node's; BASE_NONE: that. */
     base_type gives[ONNX_MOST_CAST];
     size_t said;     /* so many of the node's last inputs are said by attributes, and are none of ONNX's inputs */
+    size_t lists;    /* so many of those behind ONNX's inputs steps have asked for */
     const char *why; /* the row cannot say the node: the reason; NULL: so far it can */
 };
 
@@ -66,6 +67,12 @@ const ir_tensor *onnx_out_output(onnx_out *out, size_t i);
 const ir_attr *onnx_out_attr(onnx_out *out, const char *name, ir_attr_kind kind);
 /* The same where the node may leave it out and its definition says nothing: NULL, and no fault. */
 const ir_attr *onnx_out_optional(onnx_out *out, const char *name, ir_attr_kind kind);
+/* The next of the constants that stand behind ONNX's inputs, which an attribute says; NULL: it is absent, or no constant
+ * (a reason). Rows that use it have a fixed number of inputs. */
+const ir_tensor *onnx_out_list_input(onnx_out *out);
+/* Its numbers, of that type; *n: how many. NULL: as above, or of another type (a reason). */
+int64_t *onnx_out_int_list(onnx_out *out, size_t *n);
+double *onnx_out_float_list(onnx_out *out, base_type type, size_t *n);
 /* The row cannot say the node. The first reason stays. */
 void onnx_out_cannot(onnx_out *out, const char *format, ...) ONNX_LIKE_PRINTF(2, 3);
 void onnx_out_int(onnx_out *out, const char *attr, int64_t v);
@@ -73,6 +80,8 @@ void onnx_out_float(onnx_out *out, const char *attr, float v);
 void onnx_out_text(onnx_out *out, const char *attr, const char *text);
 void onnx_out_ints(onnx_out *out, const char *attr, const int64_t *v, size_t n);
 void onnx_out_floats(onnx_out *out, const char *attr, const float *v, size_t n);
+/* A tensor of one extent, from numbers that the type has. */
+void onnx_out_tensor(onnx_out *out, const char *attr, base_type type, const double *v, size_t n);
 void onnx_out_texts(onnx_out *out, const char *attr, const char *const *v, size_t n);
 /* ONNX's output is of that integer type; where the node's is another one, numbers that both have are cast. */
 void onnx_out_gives(onnx_out *out, size_t output, base_type type);
@@ -101,6 +110,7 @@ typedef struct onnx_writer {
     ops_registry *ops;
     int opset;
     int only_opset;                 /* what the caller wants; 0: any */
+    bool newest_ml;                 /* of ai.onnx.ml: the newest version, not the one before TreeEnsemble */
     base_map *names;                /* taken, in all graphs -> type + 1, 0: not known */
     BASE_VEC(const char *) domains; /* in use, beside ai.onnx */
     const char *data_name;          /* where larger constants go; NULL: nowhere else */
@@ -115,6 +125,9 @@ typedef struct onnx_writer {
     base_diags *d;
     base_status status;
 } onnx_writer;
+
+/* Which version of another domain than ai.onnx is written. */
+int onnx_domain_version(const onnx_writer *w, const char *domain);
 
 /* A GraphProto that grows. */
 typedef struct onnx_sheet {

@@ -232,7 +232,7 @@ static void place_below(base_arena *scratch, plan_block *blocks, size_t n, plan_
     while (from < p->peak && nodes > 1) {
         const bool at_bound = from == p->bound;
         const uint64_t capacity = at_bound ? from : from + (p->peak - 1 - from) / 2;
-        uint64_t share = at_bound ? nodes - nodes / 4 : nodes / 2;
+        uint64_t share = at_bound ? nodes - nodes / 8 : nodes / 2;
         nodes -= share;
         const plan_search_result result = plan_search(scratch, blocks, n, capacity, &share);
         nodes += share;

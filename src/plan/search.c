@@ -494,8 +494,8 @@ plan_search_result plan_search(base_arena *memory, plan_block *blocks, size_t n,
         give_ranks(s, list, restart, &seed);
         memset(s->low, 0, n * sizeof *s->low);
         s->nodes = 0;
-        /* The last quarter in one go: of few blocks it shows that there are none. */
-        s->limit = *nodes > RESTART && *nodes > most / 4 ? RESTART : *nodes;
+        /* The last eighth in one go: of few blocks it shows that there are none. */
+        s->limit = *nodes > RESTART && *nodes > most / 8 ? RESTART : *nodes;
         const bool found = search_parts(s, s->by_start, n, 0, 0);
         result = found ? PLAN_SEARCH_FOUND : s->nodes <= s->limit ? PLAN_SEARCH_NONE : PLAN_SEARCH_STOPPED;
         *nodes -= s->nodes < *nodes ? s->nodes : *nodes;

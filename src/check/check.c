@@ -170,6 +170,41 @@ bool check_same_values(const ir_tensor *t, const void *got, const void *want, bo
     return true;
 }
 
+const char *check_difference(base_arena *arena, const ir_tensor *t, const void *got, const void *want) {
+    uint64_t n = 0, differ = 0, at = 0;
+    double worst = -1;
+    (void)ir_shape_elements(&t->shape, &n);
+    for (uint64_t i = 0; i < n; i++) {
+        const base_value a = base_load(t->type, got, i), b = base_load(t->type, want, i);
+        const bool is_real = base_type_is_float(t->type);
+        const double far = is_real ? fabs(a.f - b.f) : fabs((double)a.i - (double)b.i);
+        if (is_real ? a.f == b.f || (isnan(a.f) && isnan(b.f)) : a.i == b.i) {
+            continue;
+        }
+        differ++;
+        if (worst < 0 || far > worst || (isnan(far) && !isnan(worst))) {
+            worst = far;
+            at = i;
+        }
+    }
+    if (differ == 0) {
+        return "";
+    }
+    base_text text = {.arena = arena};
+    base_put(&text, " (most at element %llu of %llu: ", (unsigned long long)at, (unsigned long long)n);
+    for (unsigned k = 0; k < 2; k++) {
+        const base_value v = base_load(t->type, k == 0 ? got : want, at);
+        base_put(&text, "%s", k == 0 ? "" : " for ");
+        if (base_type_is_float(t->type)) {
+            base_put_float(&text, v.f);
+        } else {
+            base_put(&text, "%lld", (long long)v.i);
+        }
+    }
+    base_put(&text, "; %llu differ)", (unsigned long long)differ);
+    return text.at;
+}
+
 /* Output numbers go on through the runs. rounded: reals may have been rounded otherwise. */
 static base_status compare_outputs(const checker *c, const void *const *got, void *const *want, size_t runs,
                                    bool rounded, const char *differs) {
@@ -177,8 +212,9 @@ static base_status compare_outputs(const checker *c, const void *const *got, voi
     for (size_t i = 0; i < runs * g->outputs.n; i++) {
         size_t output = i % g->outputs.n, run = i / g->outputs.n;
         if (!check_same_values(&g->tensors.at[g->outputs.at[output]], got[i], want[i], rounded)) {
-            base_error(c->d, NULL, "output %zu%s %s", output,
-                       run > 0 ? base_printf(c->arena, " of run %zu on the same state", run + 1) : "", differs);
+            base_error(c->d, NULL, "output %zu%s %s%s", output,
+                       run > 0 ? base_printf(c->arena, " of run %zu on the same state", run + 1) : "", differs,
+                       check_difference(c->arena, &g->tensors.at[g->outputs.at[output]], got[i], want[i]));
             return BASE_WRONG;
         }
     }

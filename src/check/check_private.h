@@ -81,5 +81,7 @@ const void *check_dense(base_arena *arena, const plan_tensor *t, const ir_shape 
 /* Integers by bits. Reals, where they may be rounded otherwise, by what a whole network makes of that: 1e-4 of themselves
  * and 1e-5 of the largest (docs/MODULE.md); of f16 1/256 of both, of bf16 1/32. */
 bool check_same_values(const ir_tensor *t, const void *got, const void *want, bool rounded);
+/* Where the two differ most, and by what, in brackets behind a blank; "" where they do not. In arena. */
+const char *check_difference(base_arena *arena, const ir_tensor *t, const void *got, const void *want);
 
 #endif

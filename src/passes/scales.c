@@ -94,7 +94,12 @@ static void convert(scaler *s, size_t i) {
         s->gone[i] = ops_evaluate(s->c->arena, s->c->ops, s->m, s->g, n, &s->c->goal);
         return;
     }
-    const uint32_t t = is_quantised_type(x->type) ? with_quant(s, whole, &quant) : IR_NONE;
+    /* runtimes have no kernels for zero points of 16 bits: that stays arithmetic */
+    bool has_kernel = is_quantised_type(x->type);
+    for (uint32_t k = 0; k < quant.n; k++) {
+        has_kernel = has_kernel && (x->type != BASE_I16 || quant.zero[k] == 0);
+    }
+    const uint32_t t = has_kernel ? with_quant(s, whole, &quant) : IR_NONE;
     if (t != IR_NONE) {
         const uint32_t input = from_reals ? real : t;
         s->c->rescaled = true;

@@ -193,3 +193,10 @@ pathlib.Path("m.onnx").write_bytes(onnx.model(onnx.graph([onnx.node("STFT", ["x"
     [onnx.value("y", "f32")], [onnx.tensor("step", "i64", [], [4]), onnx.tensor("frame", "i64", [], [8])]), 17))
 burin("compile", "m.onnx", "--target", "onnx", "-o", "w.onnx", "--force", "--quiet")
 assert b"onesided" in pathlib.Path("w.onnx").read_bytes()
+# ---- of the versions that say a model, one whose operators ONNX Runtime has: GlobalLpPool of 22 it has not ----
+for op, version in (("GlobalLpPool", 21), ("GlobalMaxPool", 22)):
+    file(op, [("f32", [1, 2, 3, 4])])
+    burin("compile", "m.onnx", "--target", "onnx", "-o", "w.onnx", "--force", "--quiet")
+    assert onnx.field(8, onnx.field(1, "") + onnx.field(2, version)) in pathlib.Path("w.onnx").read_bytes(), op
+    burin("compile", "m.onnx", "--target", "onnx", "--opset", "22", "-o", "w.onnx", "--force", "--quiet")
+    assert onnx.field(8, onnx.field(1, "") + onnx.field(2, 22)) in pathlib.Path("w.onnx").read_bytes(), op

@@ -233,6 +233,16 @@ static void check_types(onnx_frame *f, const char *op, const char *const *inputs
     }
 }
 
+/* Operators whose version 22 ONNX Runtime (1.32) has no kernels of, while it has those of the versions before. */
+static bool is_ahead(const char *op, int opset) {
+    static const char *const ops[] = {"GlobalLpPool", "MaxRoiPool", "RoiAlign"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        is = is || !strcmp(ops[i], op);
+    }
+    return is && opset >= 22;
+}
+
 void onnx_put_node(onnx_frame *f, const char *domain, const char *op, const char *const *inputs, size_t input_count,
                    const char *const *outputs, size_t output_count, const onnx_put_attr *attrs, size_t attr_count) {
     wire_pb_out node = message(f->w);
@@ -242,6 +252,7 @@ void onnx_put_node(onnx_frame *f, const char *domain, const char *op, const char
     }
     if (!*domain) {
         check_types(f, op, inputs, input_count, outputs, output_count);
+        f->w->is_ahead = f->w->is_ahead || is_ahead(op, f->w->opset);
     }
     if (input_count < least) {
         onnx_frame_cannot(f, f->node,

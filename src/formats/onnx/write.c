@@ -127,7 +127,7 @@ static wire_pb_out put_main(onnx_writer *w) {
 }
 
 /* Can every node be said in that version? *others: how many domains beside ai.onnx that takes. */
-static bool all_said(const onnx_writer *w, int opset, size_t *others) {
+static bool all_said(const onnx_writer *w, int opset, size_t *others, bool *is_ahead) {
     base_arena *scratch = base_arena_new(base_arena_memory(w->arena));
     base_diags unheard = {.arena = scratch};
     onnx_writer asker = {.arena = scratch, .m = w->m, .ops = w->ops, .opset = opset, .asks = true, .d = &unheard};
@@ -136,25 +136,31 @@ static bool all_said(const onnx_writer *w, int opset, size_t *others) {
     (void)put_main(&asker);
     base_arena_free(scratch);
     *others = asker.domains.n;
+    *is_ahead = asker.is_ahead;
     return asker.status == BASE_OK;
 }
 
-/* The lowest version from USUAL_OPSET on that can say every node, with no more domains than a later one needs; else the
- * newest one before it that can; else the newest, which then says why not. */
+/* The lowest version from USUAL_OPSET on that can say every node, with no more domains than a later one needs, or the one
+ * before where ONNX Runtime has the operators of that alone; else the newest one before it that can; else the newest, which
+ * then says why not. */
 static int choose_opset(const onnx_writer *w) {
     size_t least = SIZE_MAX, others;
     int best = 0;
+    bool is_ahead = false, best_is_ahead = false;
     for (int opset = USUAL_OPSET; opset <= ONNX_NEWEST_OPSET && least; opset++) {
-        if (all_said(w, opset, &others) && others < least) {
+        if (all_said(w, opset, &others, &is_ahead) && others < least) {
             best = opset;
+            best_is_ahead = is_ahead;
             least = others;
         }
     }
     if (best) {
-        return best;
+        return best_is_ahead && best == USUAL_OPSET && all_said(w, best - 1, &others, &is_ahead) && others <= least
+                   ? best - 1
+                   : best;
     }
     for (int opset = USUAL_OPSET; opset-- > ONNX_OLDEST_WRITTEN;) {
-        if (all_said(w, opset, &others)) {
+        if (all_said(w, opset, &others, &is_ahead)) {
             return opset;
         }
     }
@@ -179,14 +185,15 @@ static bool may_need_newest_ml(const onnx_writer *w) {
 
 static void choose_versions(onnx_writer *w) {
     size_t others;
+    bool is_ahead;
     w->opset = w->only_opset ? w->only_opset : choose_opset(w);
-    if (!may_need_newest_ml(w) || all_said(w, w->opset, &others)) {
+    if (!may_need_newest_ml(w) || all_said(w, w->opset, &others, &is_ahead)) {
         return;
     }
     onnx_writer newer = *w;
     newer.newest_ml = true;
     newer.opset = w->only_opset ? w->only_opset : choose_opset(&newer);
-    if (all_said(&newer, newer.opset, &others)) {
+    if (all_said(&newer, newer.opset, &others, &is_ahead)) {
         w->newest_ml = true;
         w->opset = newer.opset;
     }

@@ -122,6 +122,7 @@ typedef struct onnx_writer {
     const ir_node **last_change;
     uint64_t size; /* nodes so far */
     bool asks;     /* whether it can be said at all: the first fault is the end */
+    bool is_ahead; /* a node is of a version that ONNX Runtime does not have, and of the one before it does */
     base_diags *d;
     base_status status;
 } onnx_writer;

@@ -570,15 +570,20 @@ static void rewrite(passes_context *c, ir_model *m, ir_graph *g, bool moves_only
         visit(&q, k);
     }
     bool *all = BASE_NEWS(q.scratch, bool, g->nodes.n + 1);
+    bool *made = BASE_NEWS(q.scratch, bool, g->tensors.n + 1); /* of each tensor: it is a constant now */
     memcpy(all, q.gone, nodes * sizeof *all);
     for (size_t k = 0; k < g->nodes.n; k++) {
         const ir_node *n = &g->nodes.at[k];
         for (size_t j = 0; j < n->input_count; j++) {
             n->inputs[j] = now(&q, n->inputs[j]);
         }
-        if (!moves_only && !all[k] && is_word(n, "dequantize") && g->tensors.at[n->inputs[0]].quant.n > 1 &&
-            !q.is_output[n->outputs[0]]) { /* of which TFLM takes the first scale for all */
-            all[k] = ops_evaluate(c->arena, c->ops, m, g, n, &c->goal);
+        bool is_constant = is_word(n, "dequantize") && g->tensors.at[n->inputs[0]].quant.n > 1;
+        for (size_t j = 0; j < n->input_count; j++) {
+            is_constant = is_constant || (n->inputs[j] != IR_NONE && made[n->inputs[j]]);
+        }
+        if (!moves_only && !all[k] && is_constant && n->output_count == 1 && !q.is_output[n->outputs[0]]) {
+            /* TFLM would take the first scale for all */
+            all[k] = made[n->outputs[0]] = ops_evaluate(c->arena, c->ops, m, g, n, &c->goal);
         }
     }
     passes_drop(g, all);

@@ -113,11 +113,14 @@ typedef struct qlinear {
     const char *word, *real;
     size_t operands, bias;
     int axis;
+    bool bias_before; /* the output's scale */
 } qlinear;
 static const qlinear rows[] = {
-#define QLINEAR(word, real, operands, bias, axis) {word, real, operands, bias, axis},
+#define QLINEAR(word, real, operands, bias, axis) {word, real, operands, bias, axis, false},
+#define QLINEAR_BIASED(word, real, operands, bias, axis) {word, real, operands, bias, axis, true},
 #include "passes/qlinear.def"
 #undef QLINEAR
+#undef QLINEAR_BIASED
 };
 
 static bool bias_reals(scaler *s, const ir_node *n, size_t k, const ir_quant *quants, uint32_t *out) {
@@ -137,25 +140,54 @@ static bool bias_reals(scaler *s, const ir_node *n, size_t k, const ir_quant *qu
     return true;
 }
 
-/* An attribute of the word on reals that stands for what the other always does. */
-static void keep_attributes(scaler *s, ir_node *n) {
+/* Attributes of the word on reals that stand for what the other always does. */
+static void keep_attributes(scaler *s, ir_node *n, const char *word) {
     if (strcmp(n->op, "softmax") == 0) {
         ir_attr_int(s->m, n, "count", 1);
     }
+    if (strcmp(word, "qlinear_global_average_pool") == 0) {
+        int64_t axes[IR_MAX_RANK];
+        const uint32_t rank = s->g->tensors.at[n->inputs[0]].shape.rank;
+        for (uint32_t k = 2; k < rank; k++) {
+            axes[k - 2] = k;
+        }
+        n->attr_count = 0; /* channels_last */
+        ir_attr_ints(s->m, n, "axes", axes, rank > 2 ? rank - 2 : 0);
+        ir_attr_int(s->m, n, "keepdims", 1);
+    }
+}
+
+static bool is_one(const ir_node *n, const char *attribute, double value) {
+    const ir_attr *a = ir_attr_find(n, attribute);
+    return a == NULL || (a->kind == IR_FLOAT ? a->v.f == value : a->kind == IR_INT && (double)a->v.i == value);
+}
+
+/* Has the word on reals the attributes' meaning? Of qgemm: the bias has the scale of the products without alpha. */
+static bool has_real(const ir_node *n, const qlinear *row) {
+    return row->bias_before ? is_one(n, "alpha", 1) : is_one(n, "channels_last", 0);
+}
+
+/* Along which the scales of operand k are. */
+static int64_t axis_of(const ir_node *n, const qlinear *row, const ir_shape *shape) {
+    const bool turned = row->bias_before && !is_one(n, "transB", 0);
+    return turned ? 0 : row->axis < 0 ? (int64_t)shape->rank - 1 : row->axis;
 }
 
 static void take_apart(scaler *s, size_t i, const qlinear *row) {
     const ir_node like = s->g->nodes.at[i];
     uint32_t inputs[3], count = 0;
     ir_quant quants[3] = {{0}, {0}, {0}};
+    const size_t of_output = 3 * row->operands + row->bias_before;
+    if (!has_real(&like, row) || of_output >= like.input_count) {
+        return;
+    }
     for (size_t k = 0; k <= row->operands; k++) {
         const bool is_output = k == row->operands;
         const uint32_t t = is_output ? like.outputs[0] : like.inputs[3 * k];
-        const size_t scale = is_output ? 3 * k : 3 * k + 1;
+        const size_t scale = is_output ? of_output : 3 * k + 1;
         const ir_shape *shape = t != IR_NONE ? &s->g->tensors.at[t].shape : NULL;
         if (shape == NULL || s->g->tensors.at[t].state != IR_NONE || !is_quantised_type(s->g->tensors.at[t].type) ||
-            !quant_of(s, &like, scale, scale + 1, shape, row->axis < 0 ? (int64_t)shape->rank - 1 : row->axis,
-                      &quants[k])) {
+            !quant_of(s, &like, scale, scale + 1, shape, axis_of(&like, row, shape), &quants[k])) {
             return;
         }
     }
@@ -186,7 +218,7 @@ static void take_apart(scaler *s, size_t i, const qlinear *row) {
     n->attrs = like.attrs;
     n->attr_count = like.attr_count;
     n->outputs[0] = real;
-    keep_attributes(s, n);
+    keep_attributes(s, n, row->word);
 }
 
 /* ---- moves of quantised numbers ---- */

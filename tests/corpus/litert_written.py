@@ -42,7 +42,7 @@ def floats(name, *shape):
 def add(name, nodes, inputs, outputs, constants=None, opset=16, step=None):
     held = [numpy_helper.from_array(np.asarray(v), k) for k, v in (constants or {}).items()]
     graph = helper.make_graph(nodes, "g", [value(k, v) for k, v in inputs.items()], outputs, held)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)])
     model.ir_version = 8 if opset < 21 else 11
     CASES[name] = (model, inputs, step)
 
@@ -145,6 +145,17 @@ add("norms of what is all but equal", [node("InstanceNormalization", ["x", "s", 
                                        node("InstanceNormalization", ["c", "t", "d"], ["y"])],
     {"x": random.randn(2, 3, 7, 7).astype(np.float32)}, [floats("y", 2, 3, 7, 5)],
     {"w": random.randn(3, 3, 1, 3).astype(np.float32), **{k: random.randn(3).astype(np.float32) for k in "sbtd"}}, 11)
+
+for turned in (0, 1):
+    for each in (False, True):
+        held = {"xs": np.float32(0.03), "xz": np.uint8(120), "w": bytes_of(*((6, 7) if turned else (7, 6))), "ys": np.float32(0.05), "yz": np.uint8(131),
+                "ws": np.linspace(0.002, 0.01, 6).astype(np.float32) if each else np.float32(0.004),
+                "wz": np.zeros(6, np.int8) if each else np.int8(0), "b": np.arange(-300, 300, 100, dtype=np.int32)}
+        add(f"QGemm, transB {turned}, {'columns' if each else 'one scale'}",
+            [node("QLinearGlobalAveragePool", ["x", "xs", "xz", "xs", "xz"], ["p"], domain="com.microsoft"), node("Flatten", ["p"], ["f"]),
+             node("QGemm", ["f", "xs", "xz", "w", "ws", "wz", "b", "ys", "yz"], ["y"], domain="com.microsoft", transB=turned)],
+            {"x": np.random.RandomState(7).randint(0, 256, (3, 7, 4, 5)).astype(np.uint8)}, [helper.make_tensor_value_info("y", TensorProto.UINT8, [3, 6])],
+            held, 16, 1.0)
 
 
 def litert(path, inputs, resolver):

@@ -201,6 +201,33 @@ static bool put_values(onnx_frame *f, const ir_node *n) {
     return true;
 }
 
+/* One number of each group: as many of it as the group has channels. */
+static const char *put_of_channels(onnx_frame *f, const char *name, int64_t groups, int64_t channels) {
+    const int64_t one = 1, both[] = {groups, channels / groups};
+    name = put_two(f, "Unsqueeze", name, onnx_put_list(f, "axes", &one, 1));
+    name = put_two(f, "Expand", name, onnx_put_list(f, "shape", both, 2));
+    return put_two(f, "Reshape", name, onnx_put_list(f, "shape", &channels, 1));
+}
+
+/* Scales of groups, which GroupNormalization had in version 18, and since 21 of channels. */
+static bool put_groups(onnx_frame *f, const ir_node *n) {
+    enum { SINCE = 21 };
+    const char *name = onnx_output_name(f, n, 0);
+    const ir_attr *groups = ir_attr_find(n, "num_groups"), *epsilon = ir_attr_find(n, "epsilon");
+    const ir_shape *x = &input(f, n, 0)->shape;
+    if (!groups || x->rank < 2 || ir_shape_open(x) >> 1 & 1 || f->w->opset < SINCE || groups->v.i < 1 ||
+        input(f, n, 1)->shape.rank != 1 || input(f, n, 1)->shape.dim[0] != groups->v.i) {
+        return false;
+    }
+    const onnx_put_attr attrs[] = {{.name = "num_groups", .type = ONNX_INT, .i = groups->v.i},
+                                   {.name = "epsilon", .type = ONNX_FLOAT, .f = epsilon ? (float)epsilon->v.f : 1e-5F}};
+    const char *const inputs[] = {f->name_of[n->inputs[0]],
+                                  put_of_channels(f, f->name_of[n->inputs[1]], groups->v.i, x->dim[1]),
+                                  put_of_channels(f, f->name_of[n->inputs[2]], groups->v.i, x->dim[1])};
+    onnx_put_node(f, "", "GroupNormalization", inputs, 3, &name, 1, attrs, 2);
+    return true;
+}
+
 /* Extents, which ONNX gives as integers of 64 bits. */
 static bool put_shape(onnx_frame *f, const ir_node *n) {
     const char *name = onnx_output_name(f, n, 0), *of = f->name_of[n->inputs[0]];
@@ -218,6 +245,7 @@ bool onnx_put_several(onnx_frame *f, size_t node) {
         bool (*put)(onnx_frame *f, const ir_node *n);
     } words[] = {{"pack", put_pack},
                  {"shape", put_shape},
+                 {"group_normalization", put_groups},
                  {"slice", put_slice},
                  {"fill", put_fill},
                  {"softmax", put_over_last},

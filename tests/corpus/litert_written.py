@@ -94,6 +94,16 @@ IN = np.arange(8, dtype=np.float32).reshape(2, 4, 1) * np.float32(0.7) - 2
 add("normalisation over one", [node("LayerNormalization", ["x", "s", "b"], ["y"], axis=2, epsilon=0.1)], {"x": IN}, [floats("y", 2, 4, 1)],
     {"s": np.array([1.5], np.float32), "b": np.array([0.4], np.float32)}, 17)
 
+TO = {"s1": np.array([4, 2]), "s2": np.array([8]), "c": np.full((2, 4), 3, np.float32), "m": np.eye(4, dtype=np.float32) * 2 + 1}
+for word in ("Sub", "Softmax"):
+    for again in ("reshaped", "as it is"):
+        add(f"written over by {word}, read again {again}",
+            [node("MatMul", ["x", "m"], ["a"]), node("Div", ["a", "c"], ["t"]), node("Reshape", ["t", "s1"], ["v"]),
+             node(word, ["w", "v"] if word == "Sub" else ["v"], ["s"]), node("Reshape", ["s", "s2"], ["u"]),
+             node("Reshape", ["t", "s2"], ["r"]) if again == "reshaped" else node("Transpose", ["t"], ["q"], perm=[1, 0]),
+             *([] if again == "reshaped" else [node("Reshape", ["q", "s2"], ["r"])]), node("Mul", ["r", "u"], ["y"]), node("Neg", ["w"], ["z"])],
+            {"x": np.arange(8, dtype=np.float32).reshape(2, 4) / 4, "w": np.arange(8, dtype=np.float32).reshape(4, 2)}, [floats("y", 8), floats("z", 4, 2)], TO)
+
 # ---- sums of infinities: the largest finite values ----
 
 random = np.random.RandomState(3)

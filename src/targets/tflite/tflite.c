@@ -23,7 +23,7 @@ const target_interface target_tflite = {
     .needs_plan = false,
     /* Not scale, after which reals are other bits; not clamp, which makes RELU_0_TO_1, unknown to TFLM. */
     .passes = "fold moves requantise fuse dead copies",
-    .foreign_passes = "fold moves requantise scales expand layout same scale fuse quantise dead copies",
+    .foreign_passes = "fold moves requantise scales expand layout same scale fuse quantise dead copies unshare",
     .format = "tflite",
     .unused = "device prefix layout weights test compiler opset external-data exact",
     .emit = emit,

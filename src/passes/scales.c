@@ -178,10 +178,12 @@ static void take_apart(scaler *s, size_t i, const qlinear *row) {
     uint32_t inputs[3], count = 0;
     ir_quant quants[3] = {{0}, {0}, {0}};
     const size_t of_output = 3 * row->operands + row->bias_before;
-    if (!has_real(&like, row) || of_output >= like.input_count) {
+    const bool gives_reals = row->bias_before && (of_output >= like.input_count || like.inputs[of_output] == IR_NONE);
+    const size_t scaled = row->operands + !gives_reals;
+    if (!has_real(&like, row) || (!gives_reals && of_output >= like.input_count)) {
         return;
     }
-    for (size_t k = 0; k <= row->operands; k++) {
+    for (size_t k = 0; k < scaled; k++) {
         const bool is_output = k == row->operands;
         const uint32_t t = is_output ? like.outputs[0] : like.inputs[3 * k];
         const size_t scale = is_output ? of_output : 3 * k + 1;
@@ -197,7 +199,7 @@ static void take_apart(scaler *s, size_t i, const qlinear *row) {
         return;
     }
     uint32_t operands[3];
-    for (size_t k = 0; k <= row->operands; k++) {
+    for (size_t k = 0; k < scaled; k++) {
         operands[k] = with_quant(s, k == row->operands ? like.outputs[0] : like.inputs[3 * k], &quants[k]);
         if (operands[k] == IR_NONE) {
             return;
@@ -210,8 +212,10 @@ static void take_apart(scaler *s, size_t i, const qlinear *row) {
     if (bias != IR_NONE) {
         inputs[count++] = bias;
     }
-    const uint32_t real = reals_of(s, like.outputs[0]);
-    passes_convert(s->m, s->g, "quantize", real, like.outputs[0], &like);
+    const uint32_t real = gives_reals ? like.outputs[0] : reals_of(s, like.outputs[0]);
+    if (!gives_reals) {
+        passes_convert(s->m, s->g, "quantize", real, like.outputs[0], &like);
+    }
     ir_node *n = &s->g->nodes.at[i];
     s->c->rescaled = true;
     passes_become(s->c, n, row->real, inputs, count);

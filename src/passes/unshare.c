@@ -28,20 +28,22 @@ static bool is_view(const ir_node *n) {
     return n->input_count > 0 && n->output_count == 1 && is_among(n->op, words, sizeof words / sizeof words[0]);
 }
 
-/* The last node that reads t; IR_NONE: none does. */
-static uint32_t last_reader(const ir_graph *g, uint32_t t) {
-    for (size_t i = g->nodes.n; i-- > 0;) {
-        for (size_t k = 0; k < g->nodes.at[i].input_count; k++) {
-            if (g->nodes.at[i].inputs[k] == t) {
-                return (uint32_t)i;
+/* Of each tensor the last node that reads it; IR_NONE: none does. */
+static uint32_t *last_readers(const passes_edit *e) {
+    uint32_t *last = BASE_NEWS(e->scratch, uint32_t, e->g->tensors.n + 1);
+    memset(last, 0xff, (e->g->tensors.n + 1) * sizeof *last);
+    for (uint32_t i = 0; i < e->g->nodes.n; i++) {
+        for (size_t k = 0; k < e->g->nodes.at[i].input_count; k++) {
+            if (e->g->nodes.at[i].inputs[k] != IR_NONE) {
+                last[e->g->nodes.at[i].inputs[k]] = i;
             }
         }
     }
-    return IR_NONE;
+    return last;
 }
 
 /* Is node i a reshape of what is read after its result has been written over? */
-static bool is_hazard(const passes_edit *e, size_t i) {
+static bool is_hazard(const passes_edit *e, const uint32_t *last, size_t i) {
     const ir_node *view = &e->g->nodes.at[i];
     const uint32_t t = is_view(view) ? view->inputs[0] : IR_NONE;
     if (t == IR_NONE || e->uses[t] < 2 || e->is_output[t] || e->producer[t] == IR_NONE ||
@@ -49,16 +51,16 @@ static bool is_hazard(const passes_edit *e, size_t i) {
         return false;
     }
     const ir_node *from = &e->g->nodes.at[e->producer[t]];
-    const uint32_t writer = last_reader(e->g, view->outputs[0]);
+    const uint32_t writer = last[view->outputs[0]];
     return (is_in_place(from) || is_view(from)) && writer != IR_NONE && is_in_place(&e->g->nodes.at[writer]) &&
-           last_reader(e->g, t) > writer;
+           last[t] > writer;
 }
 
-static void visit(passes_edit *e, size_t i) {
+static void visit(passes_edit *e, const uint32_t *last, size_t i) {
     const uint32_t rank = e->g->nodes.at[i].input_count > 0 && e->g->nodes.at[i].inputs[0] != IR_NONE
                               ? e->g->tensors.at[e->g->nodes.at[i].inputs[0]].shape.rank
                               : 0;
-    if (rank == 0 || !is_hazard(e, i)) {
+    if (rank == 0 || !is_hazard(e, last, i)) {
         return;
     }
     const ir_node like = e->g->nodes.at[i];
@@ -81,8 +83,9 @@ base_status passes_unshare(passes_context *c, ir_model *m, base_diags *d) {
     for (size_t i = 0; i < m->graphs.n; i++) {
         passes_edit e = passes_edit_begin(c, m, &m->graphs.at[i]);
         const size_t nodes = e.g->nodes.n;
+        const uint32_t *last = last_readers(&e);
         for (size_t k = 0; k < nodes; k++) {
-            visit(&e, k);
+            visit(&e, last, k);
         }
         base_arena_free(e.scratch);
     }

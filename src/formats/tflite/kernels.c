@@ -111,7 +111,9 @@ void tflite_check_kernel(tflite_out *out) {
                               base_type_name(a->type), base_type_name(b->type));
         }
     }
-    const ir_tensor *a = builtin == TFLITE_OP_BATCH_MATMUL && out->why == NULL ? input_of(out, 0) : NULL,
+    /* A TFLite file that has it keeps it: its runtimes are to make of what is written what they make of the file. */
+    const bool is_own = strcmp(out->m->format, "tflite") == 0;
+    const ir_tensor *a = builtin == TFLITE_OP_BATCH_MATMUL && !is_own && out->why == NULL ? input_of(out, 0) : NULL,
                     *b = a != NULL ? input_of(out, 1) : NULL;
     if (b != NULL && a->quant.n > 0 && b->quant.n > 1) {
         tflite_out_cannot(

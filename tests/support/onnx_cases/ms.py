@@ -85,6 +85,7 @@ CASES = [
     Case('multi_head_attention', 'bias_mask_past', 'MultiHeadAttention', [f(2, 2, 4), f(2, 2, 4), f(2, 2, 4), w(12), ints(2, 5), f(1, 2, 2, 5), f(2, 2, 3, 2), f(2, 2, 3, 2)],
          3, num_heads=2, scale=.5),
     Case('multi_head_attention', 'unidirectional', 'MultiHeadAttention', [f(1, 3, 4), f(1, 3, 4), f(1, 3, 4)], num_heads=1, unidirectional=1),
+    Case('multi_head_attention', 'unidirectional_more_keys', 'MultiHeadAttention', [f(1, 2, 4), f(1, 4, 4), f(1, 4, 4)], num_heads=2, unidirectional=1),
     Case('multi_head_attention', 'lengths', 'MultiHeadAttention', [f(2, 2, 4), f(2, 3, 4), f(2, 3, 4), None, ints(2, values=[2, 3])], num_heads=2),
     Case('self_attention', 'plain', 'Attention', [f(2, 3, 4), w(4, 12), w(12)], num_heads=2),
     Case('self_attention', 'mask_past', 'Attention', [f(2, 2, 4), w(4, 12), w(12), ints(2, 5), f(2, 2, 2, 3, 2)], 2, num_heads=2),

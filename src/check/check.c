@@ -146,19 +146,20 @@ static base_status run_all(const checker *c, ops_session *s, base_arena *scratch
     return BASE_OK;
 }
 
-bool check_same_values(const ir_tensor *t, const void *got, const void *want, bool rounded) {
+bool check_same_values(const ir_tensor *t, const void *got, const void *want, check_rounding rounding) {
     uint64_t n = 0, bytes = 0;
     double top = 0;
     if (!ir_shape_elements(&t->shape, &n) || !base_type_bytes(t->type, n, &bytes) ||
-        !memcmp(got, want, (size_t)bytes) || !rounded || !base_type_is_float(t->type)) {
+        !memcmp(got, want, (size_t)bytes) || rounding == CHECK_BITS || !base_type_is_float(t->type)) {
         return !memcmp(got, want, (size_t)bytes);
     }
     for (uint64_t i = 0; i < n; i++) {
         double v = fabs(base_load(t->type, want, i).f);
         top = isfinite(v) && v > top ? v : top;
     }
-    /* Of floats of 16 bits some units of the last place, which each operator of a network may round by. */
-    const double narrow = t->type == BASE_F16 ? 0x1p-8 : t->type == BASE_BF16 ? 0x1p-5 : 0;
+    /* Eight units of the last place of 16 bits: another format rounds operators to them at other places. */
+    const bool by_format = rounding == CHECK_FORMAT;
+    const double narrow = by_format && t->type == BASE_F16 ? 0x1p-8 : by_format && t->type == BASE_BF16 ? 0x1p-5 : 0;
     const double each = narrow > 0 ? narrow : 1e-4, all = narrow > 0 ? narrow : 1e-5;
     for (uint64_t i = 0; i < n; i++) {
         double a = base_load(t->type, got, i).f, b = base_load(t->type, want, i).f;
@@ -205,13 +206,13 @@ const char *check_difference(base_arena *arena, const ir_tensor *t, const void *
     return text.at;
 }
 
-/* Output numbers go on through the runs. rounded: reals may have been rounded otherwise. */
+/* Output numbers go on through the runs. */
 static base_status compare_outputs(const checker *c, const void *const *got, void *const *want, size_t runs,
-                                   bool rounded, const char *differs) {
+                                   check_rounding rounding, const char *differs) {
     const ir_graph *g = &c->m->graphs.at[0];
     for (size_t i = 0; i < runs * g->outputs.n; i++) {
         size_t output = i % g->outputs.n, run = i / g->outputs.n;
-        if (!check_same_values(&g->tensors.at[g->outputs.at[output]], got[i], want[i], rounded)) {
+        if (!check_same_values(&g->tensors.at[g->outputs.at[output]], got[i], want[i], rounding)) {
             base_error(c->d, NULL, "output %zu%s %s%s", output,
                        run > 0 ? base_printf(c->arena, " of run %zu on the same state", run + 1) : "", differs,
                        check_difference(c->arena, &g->tensors.at[g->outputs.at[output]], got[i], want[i]));
@@ -234,7 +235,7 @@ static base_status compare_whole(checker *c, base_arena *scratch, const void *co
         return BASE_WRONG;
     }
     return compare_outputs(c, (const void *const *)trace->outputs, want,
-                           completed < trace->completed ? completed : trace->completed, false,
+                           completed < trace->completed ? completed : trace->completed, CHECK_BITS,
                            "differs from the graph as it was read, though every operator agrees with its definition");
 }
 
@@ -251,7 +252,7 @@ static base_status compare_passes(checker *c, base_arena *scratch, const void *c
     }
     return status != BASE_OK
                ? status
-               : compare_outputs(c, (const void *const *)before, after, first < second ? first : second, true,
+               : compare_outputs(c, (const void *const *)before, after, first < second ? first : second, CHECK_NETWORK,
                                  "of the graph after its passes differs from the graph as it was read");
 }
 

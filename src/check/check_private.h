@@ -78,9 +78,14 @@ uint64_t check_place(const plan_tensor *t, const ir_shape *actual, uint64_t i);
 /* The elements one behind the other, in arena. */
 const void *check_dense(base_arena *arena, const plan_tensor *t, const ir_shape *actual, const uint8_t *bytes);
 
-/* Integers by bits. Reals, where they may be rounded otherwise, by what a whole network makes of that: 1e-4 of themselves
- * and 1e-5 of the largest (docs/MODULE.md); of f16 1/256 of both, of bf16 1/32. */
-bool check_same_values(const ir_tensor *t, const void *got, const void *want, bool rounded);
+/* How the reals of two outputs may differ. */
+typedef enum check_rounding {
+    CHECK_BITS,    /* not at all */
+    CHECK_NETWORK, /* by what a whole network makes of other constants: 1e-4 of themselves and 1e-5 of the largest */
+    CHECK_FORMAT /* as that, and floats of 16 bits by what operators of another format round: of f16 1/256 of both, of bf16 1/32 */
+} check_rounding;
+/* Integers by bits, reals as that says. */
+bool check_same_values(const ir_tensor *t, const void *got, const void *want, check_rounding rounding);
 /* Where the two differ most, and by what, in brackets behind a blank; "" where they do not. In arena. */
 const char *check_difference(base_arena *arena, const ir_tensor *t, const void *got, const void *want);
 

@@ -32,11 +32,12 @@ WORK = ROOT / "build/bench"
 
 # Name, model under corpus/tflite/real/mlperf_tiny; bar: times faster than LiteRT's reference kernels; TFLM's reference kernels on a
 # Cortex-M4 (recorded, gcc 12.2 -O2, the same qemu): instructions, flash, static RAM and stack (None: not recorded).
+# Then the bars of instructions on Armv7E-M and on Armv6-M.
 NETS = [
-    ("KWS", "kws_int8", 4.0, 43_112_280, 95_016, 22_916),
-    ("VWW", "vww96_int8", 4.0, 100_481_880, 374_368, 100_804),
-    ("IC", "ic_resnet8_int8", 4.0, 107_490_000, 143_992, 55_092),
-    ("AD", "ad_toycar_int8_intio", 1.5, 1_953_920, 297_016, 2_676),
+    ("KWS", "kws_int8", 4.0, 43_112_280, 95_016, 22_916, 7_000_000, 17_000_000),
+    ("VWW", "vww96_int8", 4.0, 100_481_880, 374_368, 100_804, 13_000_000, 32_000_000),
+    ("IC", "ic_resnet8_int8", 4.0, 107_490_000, 143_992, 55_092, 28_000_000, 73_000_000),
+    ("AD", "ad_toycar_int8_intio", 1.5, 1_953_920, 297_016, 2_676, 660_000, 1_650_000),
 ]
 VWW_EVALUATED_MS, VWW_COMPILED_MS, START_MS, MEGA_OPS = 300, 200, 5, 300
 ONNX_INSPECT_MS = {"gigabyte": 100, "nodes": 200}
@@ -274,16 +275,22 @@ def cortexm(result, nets, options):
     if why:
         skip(f"{why}: nothing is measured on Cortex-M")
         return
-    table = Table("Cortex-M4 in qemu, --device cortex-m4, arm-none-eabi-gcc -O2, plain C (peer: TFLM's reference kernels, as recorded, which are "
-                  "the bar)", ["net", "instructions", "TFLM ref", "ref/ours", "", "outputs", "flash", "TFLM", "RAM", "stack", "TFLM RAM+stack"])
-    for name, model, given, golden, _, bar, flash, ram in nets:
-        got = board.measure(BURIN, SHARED, model, given.read_bytes(), golden.read_bytes(), steps=options.profile)
-        result[name] = {**got, "bar_instructions": bar, "tflm_flash": flash, "tflm_ram": ram}
-        number = "{:,}".format
-        table.add(name, number(got["instructions"]), number(bar) if bar else "-", f"{bar / got['instructions']:.1f}" if bar else "-",
-                  verdict(got["exact"] and got["instructions"] < bar) if bar else "", "exact" if got["exact"] else "DIFFER",
-                  number(got["flash"]), number(flash) if flash else "-", number(got["ram"]), number(got["stack"]), number(ram) if ram else "-")
-    table.show()
+    number = "{:,}".format
+    for device, title, key, bar_at in (
+            ("cortex-m4", "Cortex-M4 in qemu, --device cortex-m4, arm-none-eabi-gcc -O2, plain C (peer: TFLM's reference kernels on it, as recorded)",
+             "cortex_m4", 8),
+            ("cortex-m0", "Armv6-M, --device cortex-m0, -mcpu=cortex-m0, on the same machine (peer: the same numbers of a Cortex-M4)", "cortex_m0", 9)):
+        table = Table(title, ["net", "instructions", "bar", "", "outputs", "TFLM ref", "ref/ours", "flash", "TFLM", "RAM", "stack", "TFLM RAM+stack"])
+        for net in nets:
+            name, model, given, golden, _, peer, flash, ram = net[:8]
+            bar = net[bar_at]
+            got = board.measure(BURIN, SHARED, model, given.read_bytes(), golden.read_bytes(), device, steps=options.profile)
+            result[key][name] = {**got, "bar_instructions": bar, "tflm_instructions": peer, "tflm_flash": flash, "tflm_ram": ram}
+            table.add(name, number(got["instructions"]), number(bar) if bar else "-",
+                      verdict(got["exact"] and got["instructions"] <= bar) if bar else "", "exact" if got["exact"] else "DIFFER",
+                      number(peer) if peer else "-", f"{peer / got['instructions']:.1f}" if peer else "-", number(got["flash"]),
+                      number(flash) if flash else "-", number(got["ram"]), number(got["stack"]), number(ram) if ram else "-")
+        table.show()
 
 
 def profiles(result, nets):
@@ -310,14 +317,14 @@ def main():
         sys.exit(f"bench: no {BURIN}: run make first")
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
-    result = {"machine": machine(), "command": {}, "onnx": {}, "host": {}, "cortex_m4": {}}
+    result = {"machine": machine(), "command": {}, "onnx": {}, "host": {}, "cortex_m4": {}, "cortex_m0": {}}
     m = result["machine"]
     print(f"{m['burin']} on {m['cpu']}, {m['cores']} cores, {' '.join(m['features'])}; {m['compiler']}; load {m['load']:.1f}; {m['date']}", flush=True)
     nets = [(name, model_of(file), golden_of(file, "input"), golden_of(file, "output"), *rest) for name, file, *rest in NETS]
     if not all(p.exists() for n in nets for p in n[1:4]):
         skip(f"no models and goldens in {SHARED}/corpus (BURIN_SHARED): KWS, VWW, IC and AD are left out")
         nets = []
-    nets.append(("digits", ROOT / "demo/digits.tflite", *digits_case(), None, None, None, None))
+    nets.append(("digits", ROOT / "demo/digits.tflite", *digits_case(), *[None] * 6))
     if options.only in (None, "compiler"):
         compiler(result["command"])
     if options.only in (None, "onnx"):

@@ -1,5 +1,5 @@
 # ctest: name=corpus.cortexm, labels=corpus, timeout=1200
-"""Emitted C on a Cortex-M4 in qemu gives TFLM's outputs, bit for bit: another processor, compiler and C library than the host's."""
+"""Emitted C on Cortex-M in qemu gives TFLM's outputs, bit for bit: another processor, compiler and C library than the host's."""
 import os
 import sys
 
@@ -8,7 +8,7 @@ import support
 
 MODELS = ("mlperf_tiny/kws_int8", "mlperf_tiny/vww96_int8", "mlperf_tiny/ic_resnet8_int8", "mlperf_tiny/ad_toycar_int8_intio",
           "tflm/person_detect", "tflm/hello_world_int8")
-DEVICES = {"cortex-m4": MODELS, "cortex-m0": MODELS[:1], "generic": MODELS[3:4]}
+DEVICES = {"cortex-m4": MODELS, "cortex-m0": MODELS, "generic": MODELS[3:4]}
 
 goldens = support.shared("corpus/tflite/golden_tflm/real")
 shared = goldens.parents[3]

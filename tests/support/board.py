@@ -1,4 +1,4 @@
-"""An emitted module on a Cortex-M4 in qemu: exact instruction counts, flash, RAM, and whether the outputs are the golden ones."""
+"""An emitted module on a Cortex-M in qemu: exact instruction counts, flash, RAM, and whether the outputs are the golden ones."""
 import os
 import pathlib
 import re
@@ -7,6 +7,20 @@ import subprocess
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
+PICOLIBC = pathlib.Path("/usr/lib/picolibc/arm-none-eabi")
+
+# What gcc is told beside run.sh's options, by device; the last of two options counts. The M4 machine runs Armv6-M's instructions, too.
+CORE = {"cortex-m0": ["-mcpu=cortex-m0", "-mthumb", "-mfloat-abi=soft"]}
+
+
+def core_options(device):
+    """-> (options, libraries): gcc finds a core's libraries by all options together, which here are of two cores: they are named."""
+    options = CORE.get(device, [])
+    if not options:
+        return [], []
+    folder, libgcc = [subprocess.run(["arm-none-eabi-gcc", *options, what], capture_output=True, text=True, check=True).stdout.strip()
+                      for what in ("-print-multi-directory", "-print-libgcc-file-name")]
+    return options, [PICOLIBC / "lib" / folder / "libm.a", PICOLIBC / "lib" / folder / "libc.a", libgcc]
 
 
 def missing(shared):
@@ -14,7 +28,7 @@ def missing(shared):
     for tool in ("arm-none-eabi-gcc", "qemu-system-arm"):
         if not shutil.which(tool):
             return f"no {tool}"
-    if not pathlib.Path("/usr/lib/picolibc/arm-none-eabi").exists():
+    if not PICOLIBC.exists():
         return "no picolibc for arm-none-eabi"
     if not (pathlib.Path(shared) / "tools/cortexm/run.sh").exists():
         return f"no {shared}/tools/cortexm/run.sh"
@@ -37,8 +51,9 @@ def measure(burin, shared, model, given, wanted, device="cortex-m4", steps=False
             raise RuntimeError(f"burin compile {model}: {done.stderr.strip()}")
         (module / "data.h").write_text(c_bytes("given", given) + c_bytes("wanted", wanted))
         sources = sorted(module.glob("*.c"))
-        done = subprocess.run(["bash", pathlib.Path(shared) / "tools/cortexm/run.sh", "m4", "-std=gnu11", *(["-DSTEPS"] if steps else []),
-                               "-I", module, *sources, HERE / "board_main.c"], capture_output=True, text=True, timeout=600,
+        options, libraries = core_options(device)
+        done = subprocess.run(["bash", pathlib.Path(shared) / "tools/cortexm/run.sh", "m4", "-std=gnu11", *options, *(["-DSTEPS"] if steps else []),
+                               "-I", module, *sources, HERE / "board_main.c", *libraries], capture_output=True, text=True, timeout=600,
                               env={**os.environ, "OPT": optimise})
         found = re.search(r"^run insns (\d+)$", done.stdout, re.M)
         if done.returncode or not found:

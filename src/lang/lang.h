@@ -8,6 +8,7 @@
 #define BURIN_LANG_H
 
 #include "lang/analysis.h"
+#include "lang/channels.h"
 #include "lang/eval.h"
 #include "lang/program.h"
 

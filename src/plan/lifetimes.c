@@ -301,44 +301,90 @@ static void place(base_arena *arena, base_arena *scratch, plan_module *p, uint64
         base_printf(arena, "%s%s", placed.how, placed.optimal ? "; optimal (this order, whole tensors)" : "");
 }
 
-/* Bytes of the arena when these parts share. */
-static uint64_t try_parts(base_arena *arena, plan_lives *l, unsigned parts, unsigned *found, uint64_t most_placements) {
+/* Bytes of the arena when these share. */
+static uint64_t try_sharing(base_arena *arena, plan_lives *l, unsigned what, unsigned *found,
+                            uint64_t most_placements) {
     plan_unshare(l);
-    *found = plan_share(l, parts);
+    *found = plan_share(l, what);
     fill_lifetimes(l);
     place(arena, l->scratch, l->p, most_placements);
     return l->p->arena_bytes;
 }
 
 /* A part that is read where it lies keeps the whole alive, and one that is made in the whole begins its life: both save a
- * copy, and may cost memory. What needs the least memory is taken; among equals what copies least. */
+ * copy, and may cost memory. What needs the least memory is taken; among equals what copies least, and writes nothing over an input. */
 static void share_and_place(base_arena *arena, plan_lives *l) {
     static const unsigned choices[] = {PLAN_PARTS_MADE, PLAN_PARTS_READ, 0};
     unsigned there, found, best = PLAN_PARTS;
-    uint64_t least = try_parts(arena, l, PLAN_PARTS, &there, CHOICE_PLACEMENTS);
+    uint64_t least = try_sharing(arena, l, PLAN_PARTS, &there, CHOICE_PLACEMENTS);
     for (size_t i = 0; there != 0 && i < sizeof choices / sizeof choices[0]; i++) {
         if ((choices[i] & ~there) != 0 || (choices[i] & there) == there) {
             continue; /* the same as another choice */
         }
-        uint64_t bytes = try_parts(arena, l, choices[i], &found, CHOICE_PLACEMENTS);
+        uint64_t bytes = try_sharing(arena, l, choices[i], &found, CHOICE_PLACEMENTS);
         if (bytes < least) {
             least = bytes;
             best = choices[i];
         }
     }
-    (void)try_parts(arena, l, best, &found, PLAN_PLACEMENTS);
+    if (try_sharing(arena, l, best | PLAN_IN_PLACE, &found, CHOICE_PLACEMENTS) < least) {
+        best |= PLAN_IN_PLACE;
+    }
+    (void)try_sharing(arena, l, best, &found, PLAN_PLACEMENTS);
+}
+
+static void find_lives(plan_lives *l, base_arena *scratch, plan_module *p) {
+    *l = (plan_lives){.scratch = scratch, .p = p};
+    find_loops(l);
+    find_branches(l);
+    find_accesses(l);
+    find_stages(l);
+    extend_over_loops(l);
+}
+
+/* Kernel order[i] becomes kernel i. */
+static void put_in_order(base_arena *scratch, plan_module *p, const uint32_t *order) {
+    plan_kernel *old = BASE_NEWS(scratch, plan_kernel, p->kernels.n);
+    memcpy(old, p->kernels.at, p->kernels.n * sizeof *old);
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        p->kernels.at[i] = old[order[i]];
+    }
+}
+
+/* Another order of the kernels, if the arena is smaller with it. */
+static void reorder(base_arena *arena, plan_lives *l) {
+    plan_module *p = l->p;
+    base_arena *scratch = base_arena_new(base_arena_memory(arena));
+    uint32_t *order = BASE_NEWS(scratch, uint32_t, p->kernels.n + 1),
+             *back = BASE_NEWS(scratch, uint32_t, p->kernels.n + 1);
+    const uint64_t before = p->arena_bytes;
+    if (plan_find_order(scratch, p, order)) {
+        plan_lives now;
+        plan_unshare(l);
+        put_in_order(scratch, p, order);
+        find_lives(&now, scratch, p);
+        share_and_place(arena, &now);
+        for (uint32_t i = 0; i < p->kernels.n; i++) {
+            back[order[i]] = i;
+            p->moved += order[i] != i;
+        }
+        if (p->arena_bytes >= before) {
+            p->moved = 0;
+            plan_unshare(&now);
+            put_in_order(scratch, p, back);
+            share_and_place(arena, l);
+        }
+    }
+    base_arena_free(scratch);
 }
 
 void plan_place_tensors(base_arena *arena, plan_module *p, bool share) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
-    plan_lives l = {.scratch = scratch, .p = p};
-    find_loops(&l);
-    find_branches(&l);
-    find_accesses(&l);
-    find_stages(&l);
-    extend_over_loops(&l);
+    plan_lives l;
+    find_lives(&l, scratch, p);
     if (share) {
         share_and_place(arena, &l);
+        reorder(arena, &l);
     } else {
         fill_lifetimes(&l);
         place(arena, scratch, p, PLAN_PLACEMENTS);

@@ -30,12 +30,12 @@ typedef struct plan_lives {
 } plan_lives;
 
 /* What may share bytes beyond whole values: parts of a value that are read where it lies, and parts that are made where
- * the whole will lie. */
-enum { PLAN_PARTS_READ = 1u, PLAN_PARTS_MADE = 2u, PLAN_PARTS = 3u };
+ * the whole will lie; and outputs that are written over an input, element by element. */
+enum { PLAN_PARTS_READ = 1u, PLAN_PARTS_MADE = 2u, PLAN_PARTS = 3u, PLAN_IN_PLACE = 4u };
 
 /* Finds tensors that share bytes, whole ones and those parts: roots and offsets in them, and the stages that have nothing
- * left to do. Gives which of the parts there were. (share.c) */
-unsigned plan_share(plan_lives *l, unsigned parts);
+ * left to do. Gives which of them there were. (share.c) */
+unsigned plan_share(plan_lives *l, unsigned what);
 /* Every tensor has bytes of its own again, and every stage its work. (share.c) */
 void plan_unshare(plan_lives *l);
 

@@ -148,6 +148,7 @@ typedef struct plan_module {
     uint64_t state_bytes, constant_bytes;
     /* which order won: "by size" ... "by search"; with "optimal (this order, whole tensors)" where nothing is below */
     const char *placement;
+    size_t moved; /* kernels that are not where the model has them, since the arena is smaller so */
     uint64_t structure_hash, weights_hash; /* apart, so that a plan fits a retrained network */
     uint64_t macs;
 } plan_module;

@@ -135,6 +135,10 @@ void plan_print(base_text *out, const plan_module *p) {
     }
     base_put(out, "RAM        arena %" PRIu64 " bytes, lower bound %" PRIu64 "; placed %s\n", p->arena_bytes,
              p->arena_bound, p->placement);
+    if (p->moved > 0) {
+        base_put(out, "order      %zu operators are done at another time than in the model: the arena is smaller so\n",
+                 p->moved);
+    }
     put_peak(out, scratch, p);
     if (p->state_bytes > 0) {
         base_put(out, "state      %" PRIu64 " bytes\n", p->state_bytes);
@@ -252,8 +256,10 @@ void plan_print_json(base_text *out, const plan_module *p, const char *check) {
     base_put(out, "  \"arena\":{\"bytes\":%" PRIu64 ",\"lower_bound\":%" PRIu64 ",\"placement\":", p->arena_bytes,
              p->arena_bound);
     base_put_quoted(out, p->placement);
-    base_put(out, "},\n  \"state_bytes\":%" PRIu64 ",\n  \"constant_bytes\":%" PRIu64 ",\n  \"macs\":%" PRIu64 ",\n",
-             p->state_bytes, p->constant_bytes, p->macs);
+    base_put(out,
+             ",\"moved\":%zu},\n  \"state_bytes\":%" PRIu64 ",\n  \"constant_bytes\":%" PRIu64 ",\n  \"macs\":%" PRIu64
+             ",\n",
+             p->moved, p->state_bytes, p->constant_bytes, p->macs);
     put_list(out, "inputs", p->inputs.at, p->inputs.n);
     put_list(out, "outputs", p->outputs.at, p->outputs.n);
     for (size_t i = 0; i < p->counts.n; i++) {

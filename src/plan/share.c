@@ -296,14 +296,64 @@ static void find_joins(plan_lives *l, groups *g) {
     }
 }
 
-unsigned plan_share(plan_lives *l, unsigned parts) {
-    unsigned found = find_aliases(l, (parts & PLAN_PARTS_READ) != 0);
+/* ---- outputs that are written over an input ---- */
+
+/* Does the caller look at a tensor in the root's bytes behind the run? */
+static bool is_seen(const plan_lives *l, const groups *g, uint32_t root) {
+    for (uint32_t m = g->head[root]; m != IR_NONE; m = g->next[m]) {
+        for (size_t i = 0; i < l->p->counts.n; i++) {
+            if (l->p->counts.at[i].tensor == m) {
+                return true;
+            }
+        }
+    }
+    return has_role(l, g, root, PLAN_OUTPUT);
+}
+
+/* Whoever needs the input has had it when kernel i writes that output, which nobody else writes, in its place. */
+static bool is_over(const plan_lives *l, const groups *g, uint32_t i, uint32_t from, uint32_t to) {
+    const plan_module *p = l->p;
+    const uint32_t root = p->tensors.at[from].root, x = p->tensors.at[to].root;
+    uint32_t count = 0;
+    if (x != to || root == to || !is_own(&p->tensors.at[root]) ||
+        !(is_own(&p->tensors.at[to]) || p->tensors.at[to].role == PLAN_OUTPUT) || g->last[root] != i || g->many[root] ||
+        g->many[to] || g->parts[root] || g->parts[to] || p->tensors.at[from].root_offset != 0 ||
+        p->tensors.at[root].bytes != p->tensors.at[to].bytes || l->writes[l->write_first[to]] != i) {
+        return false;
+    }
+    (void)in_root(l, &p->kernels.at[i], root, &count);
+    return count == 1 && !is_seen(l, g, root) && write_count(l, root) == 1 &&
+           l->branch_of[l->writes[l->write_first[root]]] == l->branch_of[i] &&
+           l->loop_of[l->writes[l->write_first[root]]] == l->loop_of[i];
+}
+
+static bool find_over(plan_lives *l, groups *g, uint32_t i) {
+    plan_module *p = l->p;
+    const plan_kernel *k = &p->kernels.at[i];
+    for (size_t o = 0; o < k->program->outputs.n; o++) {
+        const uint32_t output = k->program->outputs.at[o], to = output == IR_NONE ? IR_NONE : k->tensor[output];
+        for (size_t n = 0; n < k->program->inputs.n && to != IR_NONE && write_count(l, to) == 1; n++) {
+            const uint32_t input = k->program->inputs.at[n], from = input == IR_NONE ? IR_NONE : k->tensor[input];
+            if (from != IR_NONE && is_over(l, g, i, from, to) && plan_in_place(k, input, output)) {
+                move_group(l, g, to, p->tensors.at[from].root, 0);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+unsigned plan_share(plan_lives *l, unsigned what) {
+    unsigned found = find_aliases(l, (what & PLAN_PARTS_READ) != 0);
     groups g = group(l);
-    for (uint32_t i = 0; (parts & PLAN_PARTS_MADE) != 0 && i < l->p->kernels.n; i++) {
+    for (uint32_t i = 0; (what & PLAN_PARTS_MADE) != 0 && i < l->p->kernels.n; i++) {
         for (size_t s = 0; s < l->p->kernels.at[i].program->stages.n; s++) {
             found |= find_parts(l, &g, i, s) ? PLAN_PARTS_MADE : 0;
         }
     }
     find_joins(l, &g);
+    for (uint32_t i = 0; (what & PLAN_IN_PLACE) != 0 && i < l->p->kernels.n; i++) {
+        found |= find_over(l, &g, i) ? PLAN_IN_PLACE : 0;
+    }
     return found;
 }

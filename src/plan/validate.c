@@ -233,6 +233,84 @@ static base_status check_control(const plan_module *p, base_diags *d) {
     return status;
 }
 
+/* ---- who finds what in shared bytes ---- */
+
+static bool meet(const plan_tensor *a, const plan_tensor *b) {
+    return a->root == b->root && a->root_offset < b->root_offset + b->bytes &&
+           b->root_offset < a->root_offset + a->bytes;
+}
+
+/* The tensors of each root, in lists. */
+typedef struct shared {
+    uint32_t *next, *head;
+    bool *lost; /* of each tensor: its bytes were written since it was made */
+} shared;
+
+static bool writes_tensor(const plan_kernel *k, uint32_t t) {
+    for (size_t s = 0; s < k->program->stages.n; s++) {
+        if (k->program->stages.at[s].tensor == t) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What kernel i reads has its bytes still, and what it writes takes them from everything else there. A stage that is an alias
+ * writes nothing: whoever shares bytes with its output goes on having them. */
+static base_status check_bytes(const plan_module *p, size_t i, shared *x, base_diags *d) {
+    const plan_kernel *k = &p->kernels.at[i];
+    for (uint32_t t = 0; t < k->program->tensors.n; t++) {
+        if (k->tensor[t] != IR_NONE && x->lost[k->tensor[t]] && !writes_tensor(k, t)) {
+            return base_error(d, NULL, "plan: kernel %zu reads tensor %u \"%s\", whose bytes were written over", i,
+                              k->tensor[t], p->tensors.at[k->tensor[t]].name);
+        }
+    }
+    for (size_t s = 0; s < k->program->stages.n; s++) {
+        const uint32_t to = k->tensor[k->program->stages.at[s].tensor];
+        x->lost[to] = false;
+        for (uint32_t t = x->head[p->tensors.at[to].root]; t != IR_NONE && k->schedules[s].form != PLAN_ALIAS;
+             t = x->next[t]) {
+            x->lost[t] = x->lost[t] || (t != to && meet(&p->tensors.at[t], &p->tensors.at[to]));
+        }
+    }
+    return BASE_OK;
+}
+
+/* Kernel by kernel, where no jump leads elsewhere. Parts and copies that are made where they belong are written before the
+ * kernel that would have moved them, which is an alias then. */
+static base_status check_contents(const plan_module *p, base_diags *d) {
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        if (p->kernels.at[i].control != PLAN_COMPUTE) {
+            return BASE_OK;
+        }
+    }
+    base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
+    shared x = {BASE_NEWS(scratch, uint32_t, p->tensors.n + 1), BASE_NEWS(scratch, uint32_t, p->tensors.n + 1),
+                BASE_NEWS(scratch, bool, p->tensors.n + 1)};
+    for (uint32_t i = 0; i < p->tensors.n; i++) {
+        x.head[i] = IR_NONE;
+    }
+    for (uint32_t i = 0; i < p->tensors.n; i++) {
+        if (p->tensors.at[i].role != PLAN_CONSTANT) {
+            x.next[i] = x.head[p->tensors.at[i].root];
+            x.head[p->tensors.at[i].root] = i;
+        }
+    }
+    base_status status = BASE_OK;
+    for (size_t i = 0; status == BASE_OK && i < p->kernels.n; i++) {
+        status = check_bytes(p, i, &x, d);
+    }
+    for (size_t i = 0; status == BASE_OK && i < p->outputs.n + p->counts.n; i++) {
+        const uint32_t t = i < p->outputs.n ? p->outputs.at[i] : p->counts.at[i - p->outputs.n].tensor;
+        if (x.lost[t]) {
+            status = base_error(d, NULL, "plan: the caller reads tensor %u \"%s\", whose bytes were written over", t,
+                                p->tensors.at[t].name);
+        }
+    }
+    base_arena_free(scratch);
+    return status;
+}
+
 base_status plan_validate(const plan_module *p, base_diags *d) {
     base_status status = check_control(p, d);
     for (uint32_t i = 0; status == BASE_OK && i < p->tensors.n; i++) {
@@ -248,5 +326,5 @@ base_status plan_validate(const plan_module *p, base_diags *d) {
         status = check_overlaps(p, scratch, d);
         base_arena_free(scratch);
     }
-    return status;
+    return status == BASE_OK ? check_contents(p, d) : status;
 }

@@ -261,6 +261,11 @@ own("roi_places", [node("RoiAlign", ["x", "r", "b"], ["y"], output_height=2, out
     [dict(x=f32(2, 2, 6, 6), r=np.array([[0, 0, 3, 3], [1, 2, 5, 5], [0.5, 0.5, 2, 4]], "f4"), b=i64([0, 1, 0]))], opset=16)
 own("grid_places", [node("GridSample", ["x", "g"], ["y"], mode="bilinear", padding_mode="border", align_corners=1)], [("x", F, [1, 2, 4, 5]), ("g", F, [1, 3, 3, 2])],
     [("y", F)], (), [dict(x=f32(1, 2, 4, 5), g=f32(1, 3, 3, 2))], opset=16)
+# A pool whose stride is above its kernel, behind an operator and in front of one: windows begin inside the input.
+for padding in ("SAME_UPPER", "SAME_LOWER"):
+    for op, more in (("AveragePool", {"ceil_mode": 1}), ("LpPool", {"p": 1})):
+        own(f"{op}_{padding}_inside", [node("Abs", ["x"], ["a"]), node(op, ["a"], ["p"], kernel_shape=[2, 1], strides=[6, 4], auto_pad=padding, **more), node("Neg", ["p"], ["y"])],
+            [("x", F, [1, 2, 18, 15])], [("y", F)], (), [{"x": f32(1, 2, 18, 15)}], opset=20)
 own("quantised_on_the_way", [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), node("MatMulInteger", ["q", "w", "z"], ["a"]), node("Cast", ["a"], ["f"], to=F),
                              node("Mul", ["f", "s"], ["y"])], [("x", F, [3, 4])], [("y", F)], {"w": RNG.integers(-60, 60, (4, 5)).astype("i1")},
     [dict(x=f32(3, 4)), dict(x=np.zeros((3, 4), "f4"))])

@@ -25,13 +25,25 @@ typedef struct asked {
     const onnx_op *before; /* as it was before its steps */
 } asked;
 
+/* Does it take what the file's node takes? Nodes in front of it were made for one extent. */
+static bool same_inputs(const onnx_op *a, const onnx_op *b) {
+    const ir_graph *g = onnx_graph_of(a->r, a->scope);
+    bool same = a->input_count == b->input_count;
+    for (size_t i = 0; same && i < a->input_count; i++) {
+        const uint32_t x = a->inputs[i], y = b->inputs[i];
+        same = x == y || (x != IR_NONE && y != IR_NONE && g->tensors.at[x].data &&
+                          g->tensors.at[x].data == g->tensors.at[y].data);
+    }
+    return same;
+}
+
 /* Is what the node is made of the same for the extents that its inputs have now? */
 static formats_likeness make_again(void *user) {
     const asked *a = user;
     onnx_op *op = a->op;
     onnx_reader *r = op->r;
     ir_graph *g = onnx_graph_of(r, op->scope);
-    const size_t notes = formats_notes_count(r->notes), tensors = g->tensors.n;
+    const size_t notes = formats_notes_count(r->notes), tensors = g->tensors.n, nodes = g->nodes.n;
     base_diags *d = r->d, *pb_d = r->pb.d, ignored = {.arena = r->arena};
     onnx_op other = *a->before;
     other.dropped = BASE_NEWS(r->arena, bool, other.input_count + 1);
@@ -46,9 +58,11 @@ static formats_likeness make_again(void *user) {
     }
     g = onnx_graph_of(r, op->scope);
     const bool made = !onnx_op_failed(op) && formats_notes_count(r->notes) == notes;
-    const bool same = made && other.as == op->as && formats_same_attributes(&g->nodes.at[g->nodes.n - 2], other.node) &&
-                      same_constants(op, &other);
-    g->nodes.at[--g->nodes.n] = (ir_node){0};
+    const bool same = made && other.as == op->as && same_inputs(op, &other) &&
+                      formats_same_attributes(&g->nodes.at[nodes - 1], other.node) && same_constants(op, &other);
+    while (g->nodes.n > nodes) {
+        g->nodes.at[--g->nodes.n] = (ir_node){0};
+    }
     g->tensors.n = tensors; /* what the steps made is not kept */
     op->node = &g->nodes.at[g->nodes.n - 1];
     r->pb.failed = false;

@@ -166,23 +166,36 @@ void onnx_op_add_absent(onnx_op *op) {
     *BASE_PUSH(op->r->arena, &op->added) = IR_NONE;
 }
 
+/* A node in front of this one, which takes that input, and gives what this one takes then. */
+static ir_node *put_before(onnx_op *op, const char *word, size_t input, const ir_shape *shape) {
+    ir_graph *g = onnx_graph_of(op->r, op->scope);
+    const uint32_t to = ir_tensor_add(op->r->m, g, "", onnx_op_input(op, input)->type, shape);
+    ir_node *before = ir_node_add(op->r->m, g, word, &op->inputs[input], 1, &to, 1, op->node->ids[0]);
+    before->source_name = op->type;
+    before->byte = op->byte;
+    const ir_node made = *before;
+    *before = before[-1];
+    before[-1] = made;
+    op->node = before;
+    op->inputs[input] = to;
+    return before - 1;
+}
+
 void onnx_op_reshape(onnx_op *op, size_t input, const ir_shape *shape) {
     ir_graph *g = onnx_graph_of(op->r, op->scope);
     const ir_tensor from = *onnx_op_input(op, input);
-    const uint32_t to = ir_tensor_add(op->r->m, g, "", from.type, shape);
     if (from.data) {
-        g->tensors.at[to].data = from.data;
+        op->inputs[input] = ir_tensor_add(op->r->m, g, "", from.type, shape);
+        g->tensors.at[op->inputs[input]].data = from.data;
     } else {
-        ir_node *before = ir_node_add(op->r->m, g, "reshape", &op->inputs[input], 1, &to, 1, op->node->ids[0]);
-        before->source_name = op->type;
-        before->byte = op->byte;
-        ir_attr_ints(op->r->m, before, "shape", shape->dim, shape->rank);
-        const ir_node reshape = *before;
-        *before = before[-1];
-        before[-1] = reshape;
-        op->node = before;
+        ir_attr_ints(op->r->m, put_before(op, "reshape", input, shape), "shape", shape->dim, shape->rank);
     }
-    op->inputs[input] = to;
+}
+
+void onnx_op_slice(onnx_op *op, size_t input, const int64_t *begin, const ir_shape *shape) {
+    ir_node *slice = put_before(op, "slice", input, shape);
+    ir_attr_ints(op->r->m, slice, "begin", begin, shape->rank);
+    ir_attr_ints(op->r->m, slice, "extents", shape->dim, shape->rank);
 }
 
 /* ---- axes ---- */

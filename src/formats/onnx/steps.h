@@ -73,6 +73,8 @@ const void *onnx_op_contents(const onnx_op *op, size_t i);
 bool onnx_op_pin(onnx_op *op, size_t input);
 /* That input with another shape of as many elements: a constant, or what a node before this one gives. */
 void onnx_op_reshape(onnx_op *op, size_t input, const ir_shape *shape);
+/* Of that input the part of that shape that begins there, which a node before this one gives. */
+void onnx_op_slice(onnx_op *op, size_t input, const int64_t *begin, const ir_shape *shape);
 /* The next of the constants that become inputs is absent. */
 void onnx_op_add_absent(onnx_op *op);
 /* axis from 0, for a tensor of that rank; -1: a fault, reported. */

@@ -38,14 +38,38 @@ static bool is_same(const char *padding) {
     return !strcmp(padding, "SAME_UPPER") || !strcmp(padding, "SAME_LOWER");
 }
 
-/* As many places as there are elements, of which a stride takes one; what they need beyond the input is shared. */
-static void pad_same(window *w) {
+/* As many places as there are elements, of which a stride takes one; what they need beyond the input is shared. Windows of a
+ * stride above their reach leave elements over. A pool leaves half of them out in front, half rounded as ONNX Runtime rounds it
+ * (its formula has no lower end); other windows begin at the first element. */
+static void pad_same(window *w, bool pools) {
+    const bool upper = !strcmp(w->padding, "SAME_UPPER");
     for (size_t i = 0; i < w->rank; i++) {
         const int64_t places = (w->extents[i] + w->strides[i] - 1) / w->strides[i];
         const int64_t all = (places - 1) * w->strides[i] + (w->kernel[i] - 1) * w->dilations[i] + 1 - w->extents[i];
-        const int64_t total = places && all > 0 ? all : 0;
-        w->pads[i] = !strcmp(w->padding, "SAME_UPPER") ? total / 2 : total - total / 2;
-        w->pads[w->rank + i] = total - w->pads[i];
+        const int64_t total = places && (all > 0 || pools) ? all : 0;
+        w->pads[i] = upper ? total / 2 : (total + 1) / 2;
+        w->pads[w->rank + i] = total > 0 ? total - w->pads[i] : 0;
+    }
+}
+
+/* What windows leave out in front of the input is cut off. */
+static void begin_inside(onnx_op *op, window *w) {
+    ir_shape shape = onnx_op_input(op, 0)->shape;
+    int64_t begin[IR_MAX_RANK] = {0};
+    bool any = false;
+    for (size_t i = 0; i < w->rank; i++) {
+        if (w->pads[i] < 0) {
+            any = true;
+            begin[2 + i] = -w->pads[i];
+            shape.dim[2 + i] += w->pads[i];
+            w->pads[i] = 0;
+        }
+    }
+    if (any && op->output_count > 1) {
+        onnx_op_unsupported(op, "places of the largest elements where windows begin inside the input",
+                            "pads: the padding in numbers, in place of auto_pad");
+    } else if (any) {
+        onnx_op_slice(op, 0, begin, &shape);
     }
 }
 
@@ -122,7 +146,8 @@ static void make_window(onnx_op *op, const onnx_step *s) {
         return;
     }
     if (is_same(w.padding)) {
-        pad_same(&w);
+        pad_same(&w, !s->a);
+        begin_inside(op, &w);
     } else if (!strcmp(w.padding, "VALID")) {
         memset(w.pads, 0, sizeof w.pads);
     }

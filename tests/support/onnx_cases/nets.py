@@ -127,4 +127,7 @@ CASES += [
     Case('qlinear_matmul', 'row', 'QLinearMatMul', [q('u8', 4), w(values=.02), kq('u8'), kq('u8', 4, 3), w(values=.03), kq('u8'), w(values=.1), kq('u8')]),
     Case('qlinear_matmul', 'column', 'QLinearMatMul', [q('u8', 2, 4), w(values=.02), kq('u8'), kq('u8', 4), w(values=.03), kq('u8'), w(values=.1), kq('u8')]),
     Case('qlinear_matmul', 'row_by_column', 'QLinearMatMul', [q('u8', 4), w(values=.02), kq('u8'), kq('u8', 4), w(values=.03), kq('u8'), w(values=.1), kq('u8')]),
+    Case('average_pool', 'same_upper_one_is_over', 'AveragePool', [f(2, 1, 8)], kernel_shape=[1], strides=[3], auto_pad='SAME_UPPER', count_include_pad=1),
+    Case('conv', 'same_upper_stride_above_kernel', 'Conv', [f(1, 1, 12), w(1, 1, 1)], strides=[4], auto_pad='SAME_UPPER', engine='ref'),
+    Case('conv', 'same_lower_stride_above_kernel', 'Conv', [f(1, 1, 18), w(1, 1, 2)], strides=[6], auto_pad='SAME_LOWER', engine='ref'),
 ]

@@ -232,6 +232,15 @@ Case("gelu_and_more", [("Div", "x root", "a", {}), ("Erf", "a", "b", {}), ("Add"
 Case("gelu_of_another_width", [("Mul", "x half", "a", {}), ("Erf", "a", "b", {}), ("Add", "b one", "c", {}), ("Mul", "x c", "d", {}), ("Mul", "d half", "y", {})],
      {"x": LINE}, WRITTEN, near=(1e-5, 2e-6))
 
+# ---- pools whose windows begin inside the input ----
+PLANE = RANDOM.standard_normal((1, 2, 18, 15)).astype(np.float32)
+for op in ("MaxPool", "AveragePool"):
+    want = None if op == "AveragePool" else [np.maximum(PLANE[:, :, 2::6, 1::5], PLANE[:, :, 3::6, 1::5])]
+    Case(f"{op}_begins_inside", [(op, "x", "y", {"kernel_shape": [2, 1], "strides": [6, 5], "auto_pad": "SAME_UPPER"})], {"x": PLANE[:, :, :, :13]},
+         want=want, words=f"TRANSPOSE SLICE {'MAX' if want else 'AVERAGE'}_POOL_2D TRANSPOSE")
+Case("MaxPool_begins_inside_places", [("MaxPool", "x", "y at", {"kernel_shape": [1, 1], "strides": [3, 3], "auto_pad": "SAME_UPPER"})], {"x": PLANE},
+     outputs=("y", "at"), refused="places of the largest elements where windows begin inside the input")
+
 # ---- quotients of 64 bits, towards zero: by powers of two ----
 LONG = np.array([np.iinfo(np.int64).min, np.iinfo(np.int64).max, 0, 1, -1, 3, -3, 2**31 - 1, 2**31, -2**31, -2**31 - 1, 2**32, -2**32, 2**32 - 1,
                  0x123456789abcdef0, -0x123456789abcdef0, 2**40 + 2**39, -2**40 - 2**39, -2**62, 2**62 - 1], np.int64)

@@ -81,6 +81,9 @@ lang_program *lang_simplify(base_arena *arena, const lang_program *p);
 /* Evaluates every stage that depends on constants only (data known), up to max_bytes each, and makes it a CONSTANT
  * tensor; drops stages and tensors that no output needs (inputs stay). */
 lang_program *lang_fold(base_arena *arena, const lang_program *p, uint64_t max_bytes);
+/* Sums over the places where an index divides by a number become sums over all, of tensors whose elements stand apart with zeros
+ * between: the same values, but where a factor is infinite, and the order of the sums. Gives p where there is none. */
+const lang_program *lang_spread(base_arena *arena, const lang_program *p);
 /* Substitutes stage s into all its readers and drops it: legal for any stage without rec; the caller judges the cost.
  * A read with fill becomes if(in range, body, fill). An output keeps its stage. NULL: an extent reads the stage, or
  * there are more nodes or variables than a program or stage may have. */

@@ -99,7 +99,7 @@ static bool deliver(speaker *s, const ir_node *n, size_t first, const uint32_t *
     return deliver_states(s, n, found);
 }
 
-static bool speaks_as(speaker *s, const ir_node *n, lang_program *p) {
+static bool speaks_as(speaker *s, const ir_node *n, const lang_program *p) {
     const speak_mark mark = speak_here(s);
     uint32_t *found = BASE_NEWS(s->scratch, uint32_t, p->outputs.n + 1);
     s->p = p;
@@ -115,6 +115,12 @@ static bool speaks_as(speaker *s, const ir_node *n, lang_program *p) {
     }
     speak_back(s, mark);
     return false;
+}
+
+/* As convolutions, where sums leave out places. */
+static bool speaks(speaker *s, const ir_node *n, const lang_program *p) {
+    const lang_program *wide = lang_spread(s->scratch, p);
+    return (wide != p && speaks_as(s, n, wide)) || speaks_as(s, n, p);
 }
 
 /* ---- one operator for another ---- */
@@ -278,7 +284,7 @@ static bool expand_node(passes_context *c, ir_model *m, uint32_t graph, const ir
         without_scales(g, n);
     }
     said = said &&
-           ((!whole && (renamed(&s, n) || rephrased(&s, n, p))) || speaks_as(&s, n, lang_fold(scratch, p, FOLD_LIMIT)));
+           ((!whole && (renamed(&s, n) || rephrased(&s, n, p))) || speaks(&s, n, lang_fold(scratch, p, FOLD_LIMIT)));
     base_arena_free(scratch);
     return said;
 }

@@ -173,8 +173,9 @@ typedef struct speak_tap {
     uint32_t axis; /* of the tensor that is read */
     lang_digit out, in;
     int64_t stride, dilation, offset, extent;
+    bool backward; /* dilation and offset are those of the taps in the other order */
 } speak_tap;
-/* What is added before and behind for the outermost taps. false: more than windows have. */
+/* What is added before and behind for the outermost taps; below 0 before: what they leave out. false: that. */
 bool speak_tap_pads(const speak_tap *t, int64_t *before, int64_t *after);
 
 #endif

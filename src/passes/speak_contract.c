@@ -8,7 +8,7 @@
 
 #include "passes/speak.h"
 
-enum { MOST_TAPS = 3 };
+enum { MOST_TAPS = 3, MOST_GROUPS = 512 };
 
 typedef struct digit_list {
     uint32_t n;
@@ -206,6 +206,11 @@ static bool sort_extent(contraction *c, uint32_t axis, const lang_digits *form) 
         w.stride = factor[image];
         w.dilation = factor[tap];
         w.offset = form->constant;
+        if (w.dilation < 0) {
+            w.backward = true;
+            w.offset += (w.in.extent - 1) * w.dilation;
+            w.dilation = -w.dilation;
+        }
         if (c->tap_count == MOST_TAPS || w.stride < 1 || w.dilation < 1) {
             return false;
         }
@@ -281,6 +286,17 @@ static const convolution convolutions[] = {{"depthwise_conv2d", 1, 2, true, DEPT
                                            {"conv3d", 3, 3, true, FILTERS_LAST, false},
                                            {"conv", 1, 3, false, FILTERS_FIRST, true}};
 
+/* The part of the extent that windows need: what is in front of the first one, or would make one more behind the last, is left
+ * out. false: nothing is left. */
+static bool needed(const speak_tap *t, int64_t *begin, int64_t *extent) {
+    int64_t before = 0, after = 0;
+    (void)speak_tap_pads(t, &before, &after);
+    const int64_t end = (t->out.extent - 1) * t->stride + (t->in.extent - 1) * t->dilation + t->offset + 1;
+    *begin = before < 0 ? -before : 0;
+    *extent = (t->extent - end >= t->stride ? end : t->extent) - *begin;
+    return *extent > 0;
+}
+
 /* The image: its extents in the operator's order; windows of fewer extents than it has get extents of 1. */
 static uint32_t image_of(contraction *c, const convolution *o, uint32_t windows) {
     speaker *s = c->s;
@@ -314,7 +330,34 @@ static uint32_t image_of(contraction *c, const convolution *o, uint32_t windows)
     if (o->channels_last) {
         dims[at++] = channels;
     }
-    return speak_reshape(s, speak_transpose(s, c->image, n, perm), at, dims);
+    const uint32_t image = speak_reshape(s, speak_transpose(s, c->image, n, perm), at, dims);
+    int64_t begin[IR_MAX_RANK] = {0}, strides[IR_MAX_RANK];
+    for (uint32_t k = 0; k < at; k++) {
+        strides[k] = 1;
+    }
+    for (uint32_t k = 0; k < c->tap_count; k++) {
+        const uint32_t axis = (o->channels_last ? 1 : 2) + windows - c->tap_count + k;
+        if (!needed(&c->tap[k], &begin[axis], &dims[axis])) {
+            return IR_NONE;
+        }
+    }
+    return speak_slice(s, image, begin, strides, dims);
+}
+
+/* The weights, whose window's extents begin there, with those in the other order that go backward. */
+static uint32_t turned(const contraction *c, uint32_t t, uint32_t first) {
+    int64_t begin[IR_MAX_RANK] = {0}, strides[IR_MAX_RANK], extents[IR_MAX_RANK];
+    if (t == IR_NONE) {
+        return IR_NONE;
+    }
+    const ir_shape shape = *speak_shape(c->s, t);
+    for (uint32_t k = 0; k < shape.rank; k++) {
+        const bool back = k >= first && k < first + c->tap_count && c->tap[k - first].backward;
+        begin[k] = back ? shape.dim[k] - 1 : 0;
+        strides[k] = back ? -1 : 1;
+        extents[k] = shape.dim[k];
+    }
+    return speak_slice(c->s, t, begin, strides, extents);
 }
 
 static uint32_t weights_of(contraction *c, const convolution *o, uint32_t windows) {
@@ -352,6 +395,7 @@ static uint32_t weights_of(contraction *c, const convolution *o, uint32_t window
     for (uint32_t k = c->tap_count; k < windows; k++) {
         dims[at++] = 1;
     }
+    const uint32_t first = at;
     for (uint32_t k = 0; k < c->tap_count; k++) {
         dims[at++] = c->tap[k].in.extent;
     }
@@ -370,7 +414,7 @@ static uint32_t weights_of(contraction *c, const convolution *o, uint32_t window
             return IR_NONE;
         }
     }
-    return speak_arrange(s, &w, order.at, order.n, at, dims);
+    return turned(c, speak_arrange(s, &w, order.at, order.n, at, dims), first);
 }
 
 /* An addend of one value for each of these digits, as a list. */
@@ -386,35 +430,87 @@ static uint32_t addend_of(contraction *c, const digit_list *digits) {
     return speak_arrange(c->s, &b, digits->at, digits->n, 1, &n);
 }
 
+typedef struct window_lists {
+    uint32_t n;
+    int64_t strides[MOST_TAPS], dilations[MOST_TAPS], pads[2 * MOST_TAPS];
+} window_lists;
+
+/* Of image, weights and addend. */
+static uint32_t convolved(contraction *c, const convolution *o, const uint32_t *inputs, const window_lists *w,
+                          int64_t groups) {
+    speaker *s = c->s;
+    if (inputs[0] == IR_NONE || inputs[1] == IR_NONE || inputs[2] == IR_NONE) {
+        return IR_NONE;
+    }
+    ir_node *n = speak_node(s, o->word, inputs, 3, BASE_NONE);
+    ir_attr_ints(s->m, n, "strides", w->strides, w->n);
+    ir_attr_ints(s->m, n, "dilations", w->dilations, w->n);
+    ir_attr_ints(s->m, n, "pads", w->pads, 2 * (size_t)w->n);
+    if (!o->channels_last) {
+        ir_attr_int(s->m, n, "group", groups);
+    }
+    return speak_done(s);
+}
+
+/* Part number i of so many along the last extent. */
+static uint32_t part_of(speaker *s, uint32_t t, int64_t i, int64_t parts) {
+    const ir_shape shape = *speak_shape(s, t);
+    int64_t begin[IR_MAX_RANK] = {0}, strides[IR_MAX_RANK], extents[IR_MAX_RANK];
+    for (uint32_t k = 0; k < shape.rank; k++) {
+        strides[k] = 1;
+        extents[k] = shape.dim[k];
+    }
+    extents[shape.rank - 1] /= parts;
+    begin[shape.rank - 1] = i * extents[shape.rank - 1];
+    return speak_slice(s, t, begin, strides, extents);
+}
+
+/* Each group by an operator of its own, whose results stand side by side: image, weights and addend have the groups last. */
+static uint32_t apart(contraction *c, const convolution *o, const uint32_t *inputs, const window_lists *w,
+                      int64_t groups) {
+    speaker *s = c->s;
+    uint32_t *each = BASE_NEWS(s->scratch, uint32_t, (size_t)groups);
+    for (int64_t i = 0; i < groups; i++) {
+        const uint32_t own[3] = {part_of(s, inputs[0], i, groups), part_of(s, inputs[1], i, groups),
+                                 part_of(s, inputs[2], i, groups)};
+        each[i] = convolved(c, o, own, w, 1);
+        if (each[i] == IR_NONE) {
+            return IR_NONE;
+        }
+    }
+    ir_node *n = speak_node(s, "concatenation", each, (size_t)groups, BASE_NONE);
+    ir_attr_int(s->m, n, "axis", (int64_t)speak_shape(s, each[0])->rank - 1);
+    return speak_done(s);
+}
+
 static uint32_t convolve(contraction *c, const convolution *o, bool padded) {
     speaker *s = c->s;
     const uint32_t windows = c->tap_count < 2 && o->channels_last ? 2 : c->tap_count, more = windows - c->tap_count;
-    int64_t strides[MOST_TAPS], dilations[MOST_TAPS], pads[2 * MOST_TAPS] = {0};
+    window_lists w = {.n = windows};
     int64_t before[IR_MAX_RANK] = {0}, after[IR_MAX_RANK] = {0};
     const uint32_t first = o->channels_last ? 1 : 2;
     const int64_t groups = speak_extents(c->groups.at, c->groups.n), channels = speak_extents(c->k.at, c->k.n);
     digit_list filters = c->groups, digits = c->batch;
-    if (c->tap_count < o->least || c->tap_count > o->most || (!o->groups && groups != 1) ||
+    if (c->tap_count < o->least || c->tap_count > o->most || (!o->groups && groups > MOST_GROUPS) ||
         (o->weights == DEPTHWISE && (channels != 1 || groups == 1))) {
         return IR_NONE;
     }
     append(&filters, &c->m);
     for (uint32_t k = 0; k < windows; k++) {
-        strides[k] = dilations[k] = 1;
+        w.strides[k] = w.dilations[k] = 1;
         if (k >= more) {
-            const speak_tap *w = &c->tap[k - more];
-            strides[k] = w->stride;
-            dilations[k] = w->dilation;
-            if (!speak_tap_pads(w, &before[first + k], &after[first + k])) {
-                return IR_NONE;
-            }
+            const speak_tap *t = &c->tap[k - more];
+            w.strides[k] = t->stride;
+            w.dilations[k] = t->dilation;
+            (void)speak_tap_pads(t, &before[first + k], &after[first + k]);
+            before[first + k] = before[first + k] < 0 ? 0 : before[first + k];
         }
     }
     uint32_t x = image_of(c, o, windows);
     for (uint32_t k = 0; k < windows; k++) {
         if (!padded) {
-            pads[k] = before[first + k];
-            pads[windows + k] = after[first + k];
+            w.pads[k] = before[first + k];
+            w.pads[windows + k] = after[first + k];
         }
     }
     x = padded ? speak_pad(s, x, before, after, (base_value){.f = 0}) : x;
@@ -429,14 +525,7 @@ static uint32_t convolve(contraction *c, const convolution *o, bool padded) {
     if (c->integers && !c->exact.known && !speak_exact_with(s, c->exact.one, inputs[1], o->weights == FILTERS_FIRST)) {
         return IR_NONE;
     }
-    ir_node *n = speak_node(s, o->word, inputs, 3, BASE_NONE);
-    ir_attr_ints(s->m, n, "strides", strides, windows);
-    ir_attr_ints(s->m, n, "dilations", dilations, windows);
-    ir_attr_ints(s->m, n, "pads", pads, 2 * (size_t)windows);
-    if (!o->channels_last) {
-        ir_attr_int(s->m, n, "group", groups);
-    }
-    const uint32_t y = speak_done(s);
+    const uint32_t y = o->groups || groups == 1 ? convolved(c, o, inputs, &w, groups) : apart(c, o, inputs, &w, groups);
     if (!o->channels_last) {
         append(&digits, &filters);
     }
@@ -462,7 +551,7 @@ static bool fills_with_zero(const contraction *c) {
     for (uint32_t k = 0; k < c->tap_count; k++) {
         int64_t before = 0, after = 0;
         (void)speak_tap_pads(&c->tap[k], &before, &after);
-        pads = pads || before != 0 || after != 0;
+        pads = pads || before > 0 || after != 0;
     }
     return !pads || (c->integers ? speak_factor_is_zero_outside(c->s, c->whole_a, c->a)
                                  : fill != NULL && fill->kind == LANG_CONST && fill->value.f == 0.0);

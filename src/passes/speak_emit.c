@@ -157,6 +157,31 @@ uint32_t speak_transpose(speaker *s, uint32_t t, uint32_t rank, const int64_t *p
     return speak_done(s);
 }
 
+enum { MOST_PADDED = 5 }; /* extents that kernels pad */
+
+/* With neighbours that nothing is added to as one extent. */
+static uint32_t pad_joined(speaker *s, uint32_t t, const int64_t *before, const int64_t *after, base_value fill) {
+    const ir_shape shape = *speak_shape(s, t);
+    int64_t joined[IR_MAX_RANK], low[IR_MAX_RANK], high[IR_MAX_RANK], dims[IR_MAX_RANK];
+    uint32_t n = 0;
+    bool plain = false; /* the last one */
+    for (uint32_t k = 0; k < shape.rank; k++) {
+        const bool is_plain = before[k] == 0 && after[k] == 0;
+        dims[k] = before[k] + shape.dim[k] + after[k];
+        if (is_plain && plain) {
+            joined[n - 1] *= shape.dim[k];
+        } else {
+            joined[n] = shape.dim[k];
+            low[n] = before[k];
+            high[n++] = after[k];
+        }
+        plain = is_plain;
+    }
+    return n == shape.rank
+               ? IR_NONE
+               : speak_reshape(s, speak_pad(s, speak_reshape(s, t, n, joined), low, high, fill), shape.rank, dims);
+}
+
 uint32_t speak_pad(speaker *s, uint32_t t, const int64_t *before, const int64_t *after, base_value fill) {
     const uint32_t rank = t == IR_NONE ? 0 : speak_shape(s, t)->rank;
     int64_t pads[2 * IR_MAX_RANK];
@@ -172,6 +197,10 @@ uint32_t speak_pad(speaker *s, uint32_t t, const int64_t *before, const int64_t 
     }
     if (!any) {
         return t;
+    }
+    const uint32_t few = rank > MOST_PADDED ? pad_joined(s, t, before, after, fill) : IR_NONE;
+    if (few != IR_NONE) {
+        return few;
     }
     const bool is_zero = base_type_is_float(type) ? fill.f == 0.0 : fill.i == 0;
     uint32_t inputs[2] = {t, is_zero ? IR_NONE : speak_scalar(s, type, fill)};

@@ -241,6 +241,35 @@ for op in ("MaxPool", "AveragePool"):
 Case("MaxPool_begins_inside_places", [("MaxPool", "x", "y at", {"kernel_shape": [1, 1], "strides": [3, 3], "auto_pad": "SAME_UPPER"})], {"x": PLANE},
      outputs=("y", "at"), refused="places of the largest elements where windows begin inside the input")
 
+# ---- transposed convolutions, as convolutions of elements that stand apart; groups over three extents, each by itself ----
+def weights(*shape):
+    return (RANDOM.standard_normal(shape) / 4).astype(np.float32)
+
+
+TURNED = "TRANSPOSE RESHAPE PAD RESHAPE PAD CONV_2D TRANSPOSE"
+for name, shape, filters, words, more in (
+        ("plain", (1, 4, 3, 5), (4, 3, 2, 3), TURNED, {"strides": [2, 1]}),
+        ("groups", (2, 4, 3, 5), (4, 3, 2, 3), None, {"strides": [2, 3], "group": 2}),
+        ("padded", (1, 4, 4, 5), (4, 2, 3, 3), None, {"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]}),
+        ("dilated", (1, 2, 4, 5), (2, 2, 3, 2), None, {"strides": [3, 2], "dilations": [2, 3], "pads": [0, 1, 2, 0]}),
+        ("more_padding_than_filter", (1, 2, 5, 5), (2, 2, 2, 2), None, {"strides": [2, 2], "pads": [2, 3, 2, 2]}),
+        ("same", (1, 2, 3, 4), (2, 3, 4, 3), None, {"strides": [2, 2], "auto_pad": "SAME_UPPER"}),
+        ("shape_of_output", (1, 2, 3, 3), (2, 2, 3, 3), None, {"strides": [3, 2], "output_shape": [10, 8]}),
+        ("not_apart", (1, 3, 4, 4), (3, 2, 3, 3), None, {}),
+        ("depthwise", (1, 3, 4, 4), (3, 1, 2, 2), None, {"strides": [2, 2], "group": 3}),
+        ("one_extent", (1, 3, 7), (3, 2, 4), None, {"strides": [4]}),
+        ("three_extents", (1, 4, 3, 3, 4), (4, 3, 2, 3, 2), None, {"strides": [2, 1, 2]}),
+        ("three_extents_groups", (2, 4, 3, 2, 4), (4, 2, 2, 3, 2), None, {"strides": [2, 3, 2], "pads": [0, 1, 0, 0, 1, 1], "group": 2})):
+    group = more.get("group", 1)
+    Case(f"conv_transpose_{name}", [("ConvTranspose", "x w b", "y", more)], {"x": RANDOM.standard_normal(shape).astype(np.float32)},
+         {"w": weights(*filters), "b": weights(filters[1] * group)}, words=words, near=(1e-5, 1e-5))
+Case("conv_transpose_weights_of_a_run", [("ConvTranspose", "x w", "y", {"strides": [2, 2]})],
+     {"x": RANDOM.standard_normal((1, 2, 3, 3)).astype(np.float32), "w": weights(2, 2, 3, 2)}, near=(1e-5, 1e-5))
+Case("conv_3d_groups", [("Conv", "x w b", "y", {"strides": [1, 1, 2], "pads": [1, 0, 1, 0, 1, 1], "group": 2})],
+     {"x": RANDOM.standard_normal((1, 4, 3, 3, 4)).astype(np.float32)}, {"w": weights(6, 2, 2, 3, 2), "b": weights(6)}, near=(1e-5, 1e-5))
+Case("conv_3d_depthwise", [("Conv", "x w", "y", {"dilations": [1, 2, 1], "group": 3})], {"x": RANDOM.standard_normal((1, 3, 3, 5, 4)).astype(np.float32)},
+     {"w": weights(3, 1, 2, 2, 3)}, near=(1e-5, 1e-5))
+
 # ---- quotients of 64 bits, towards zero: by powers of two ----
 LONG = np.array([np.iinfo(np.int64).min, np.iinfo(np.int64).max, 0, 1, -1, 3, -3, 2**31 - 1, 2**31, -2**31, -2**31 - 1, 2**32, -2**32, 2**32 - 1,
                  0x123456789abcdef0, -0x123456789abcdef0, 2**40 + 2**39, -2**40 - 2**39, -2**62, 2**62 - 1], np.int64)

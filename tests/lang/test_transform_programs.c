@@ -201,6 +201,52 @@ static void linked_programs_compute_the_composition(void **state) {
     same_output(q, r, inputs);
 }
 
+/* ---- elements apart ---- */
+
+/* Y[o<7] = sum[k<3 | (o+1-k)%2 == 0] X[(o+1-k)/2]?fill * W[k], its products times `more`; of whole numbers, whose sums are exact. */
+static void transposed(float fill, lang_ref (*more)(lang_ref read)) {
+    static const int64_t four = 4, three = 3;
+    uint32_t x = add_input(p, "X", BASE_F32, 1, &four), w = add_input(p, "W", BASE_F32, 1, &three);
+    lang_variable vars[2] = {variable(p, "o", 7), variable(p, "k", 3)};
+    lang_ref o = lang_var(p, 0, vars[0].extent), k = lang_var(p, 1, vars[1].extent);
+    lang_ref at = op(LANG_SUB, op(LANG_ADD, o, num(1)), k), half = op(LANG_DIV, at, num(2));
+    lang_ref read = lang_read(p, x, &half, 1, lang_float(p, BASE_F32, (double)fill));
+    lang_ref product = op(LANG_MUL, read, lang_read(p, w, &k, 1, 0));
+    product = more != NULL ? op(LANG_ADD, product, more(read)) : product;
+    lang_ref sum = lang_reduce(p, LANG_SUM, BASE_F32, &k, 1, op(LANG_EQ, op(LANG_MOD, at, num(2)), num(0)), product, 0);
+    *BASE_PUSH(arena, &p->outputs) = add_stage(p, "Y", 1, vars, 2, sum);
+}
+
+static void sums_of_every_second_place_are_spread(void **state) {
+    (void)state;
+    static const float x[4] = {3, -5, 7, 11}, w[3] = {2, 13, -1};
+    const void *inputs[2] = {x, w};
+    transposed(0, NULL);
+    /* o = 0: k = 1: X[0] * 13; o = 1: k = 0: X[1] * 2, k = 2: X[0] * -1; ... */
+    static const float want[7] = {39, -13, -65, 19, 91, 15, 143};
+    assert_memory_equal(interpret(arena, p, inputs)->data[p->outputs.at[0]], want, sizeof want);
+    const lang_program *q = lang_spread(arena, p);
+    assert_ptr_not_equal(q, p);
+    assert_int_equal(q->stages.n, 3);
+    assert_int_equal(q->tensors.at[q->stages.at[1].tensor].dim[0], 8);
+    same_output(p, q, inputs);
+    assert_ptr_equal(lang_spread(arena, q), q);
+}
+
+static lang_ref itself(lang_ref read) {
+    return read;
+}
+
+static void what_is_not_0_outside_or_read_twice_is_not_spread(void **state) {
+    (void)state;
+    transposed(1, NULL);
+    assert_ptr_equal(lang_spread(arena, p), p);
+    (void)tear_down(NULL);
+    (void)set_up(NULL);
+    transposed(0, itself);
+    assert_ptr_equal(lang_spread(arena, p), p);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void) {
@@ -212,6 +258,8 @@ int main(void) {
         TEST(an_output_stays_when_it_is_inlined),
         TEST(inlining_that_is_refused),
         TEST(linked_programs_compute_the_composition),
+        TEST(sums_of_every_second_place_are_spread),
+        TEST(what_is_not_0_outside_or_read_twice_is_not_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

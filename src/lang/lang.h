@@ -88,6 +88,10 @@ const lang_program *lang_spread(base_arena *arena, const lang_program *p);
  * A read with fill becomes if(in range, body, fill). An output keeps its stage. NULL: an extent reads the stage, or
  * there are more nodes or variables than a program or stage may have. */
 lang_program *lang_inline(base_arena *arena, const lang_program *p, uint32_t stage);
+/* In place of what brings one integer to few values, step by step, by constants (requantisation and its clamp, whatever its
+ * words), one product, one sum, one shift and a clamp: on every number that can come the same value, which is proved at every
+ * step. *found: how many expressions. NULL: none. */
+lang_program *lang_stairs(base_arena *arena, const lang_program *p, uint32_t *found);
 /* The program for targets that have a place for each tensor before a run. most: what outputs 0 .. n-1 have room for, whose
  * extents along what a run decides become these bounds. Each such extent is counted: counts[j] says where, in a stage without
  * dimensions that is a further output, or in an input of p that is a count. Where more may come out than there is room for,

@@ -73,7 +73,13 @@ static const lang_program *inline_small_stages(base_arena *arena, const lang_pro
 
 static const lang_program *lower(base_arena *arena, const lang_program *raw, unsigned opt_level) {
     const lang_program *p = lang_simplify(arena, lang_fold(arena, raw, FOLD_LIMIT));
-    return opt_level == 0 ? p : lang_simplify(arena, inline_small_stages(arena, p));
+    if (opt_level == 0) {
+        return p;
+    }
+    uint32_t found = 0;
+    p = lang_simplify(arena, inline_small_stages(arena, p));
+    const lang_program *fitted = lang_stairs(arena, p, &found);
+    return fitted != NULL ? fitted : p;
 }
 
 /* ---- tensors ---- */

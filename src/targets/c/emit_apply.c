@@ -289,6 +289,44 @@ static bool requantise(c_word *w, c_value *out) {
     return true;
 }
 
+/* The 32-bit number that an i64 node widens; 0: it is none. A constant stands for itself. */
+static lang_ref narrow_factor(const lang_program *p, lang_ref r) {
+    const lang_node *n = lang_at(p, r);
+    if (n->kind == LANG_CONST) {
+        return n->value.i >= INT32_MIN && n->value.i <= INT32_MAX ? r : 0;
+    }
+    lang_ref x = n->kind == LANG_WORD_ && n->code == LANG_CAST ? lang_operand(p, r, 0) : 0;
+    return x != 0 && lang_at(p, x)->type == BASE_I32 ? x : 0;
+}
+
+/* i32(i64(a) * i64(b) >> 32): the high word of a product. */
+static bool high_word(c_word *w, c_value *out) {
+    const lang_program *p = w->u->p;
+    const lang_node *shifted = lang_at(p, w->operand[0]);
+    if (w->type != BASE_I32 || shifted->type != BASE_I64 || shifted->kind != LANG_WORD_ || shifted->code != LANG_SHR) {
+        return false;
+    }
+    lang_ref product = lang_operand(p, w->operand[0], 0);
+    const lang_node *count = lang_at(p, lang_operand(p, w->operand[0], 1)), *n = lang_at(p, product);
+    if (count->kind != LANG_CONST || count->value.i != 32 || n->kind != LANG_WORD_ || n->code != LANG_MUL) {
+        return false;
+    }
+    lang_ref a = narrow_factor(p, lang_operand(p, product, 0)), b = narrow_factor(p, lang_operand(p, product, 1));
+    if (a == 0 || b == 0) {
+        return false;
+    }
+    c_value x[2] = {c_emit(w->u, a), c_emit(w->u, b)};
+    for (uint32_t k = 0; k < 2; k++) { /* a constant of 64 bits is one of 32 here */
+        const lang_node *f = lang_at(p, k == 0 ? a : b);
+        if (f->kind == LANG_CONST) {
+            x[k] = primary(c_constant(w->u->arena, BASE_I32, f->value));
+        }
+    }
+    bool wide = w->u->m->plan->device->machine.wide_multiply;
+    *out = call(w, wide ? "mulhi" : "mulhi_16", "%s, %s", x[0].text, x[1].text);
+    return true;
+}
+
 static c_value fixed_point(c_word *w) {
     if (w->n->code == LANG_SRDHM) {
         bool fast = never_both_least(w, w->operand[0], w->operand[1]);
@@ -620,6 +658,9 @@ c_value c_word_text(c_unit *u, lang_ref r) {
     }
     w.from = (base_type)lang_at(u->p, w.operand[0])->type;
     if (w.n->code == LANG_RDIVPOT && requantise(&w, &v)) {
+        return v;
+    }
+    if (w.n->code == LANG_CAST && high_word(&w, &v)) {
         return v;
     }
     for (uint32_t k = 0; k < w.n->count; k++) {

@@ -167,6 +167,13 @@ static const c_template templates[] = {
 {"requantize_any", "/* the same for 0 <= e <= 31 */\n"
  "static inline int32_t $_requantize_any(int32_t x, int32_t m, int32_t e) {\n"
  "    return $_sar_i32($_srdhm_fast(x, m) + (int32_t)((1u << e) >> 1) + (e > 0 ? $_sar_i32(x, 31) : 0), e);\n}\n"},
+{"mulhi", "/* the high word of the product */\n"
+ "static inline int32_t $_mulhi(int32_t a, int32_t b) {\n    return (int32_t)(uint32_t)((uint64_t)((int64_t)a * b) >> 32);\n}\n"},
+{"mulhi_16", "/* the high word of the product, by products that have 32 bits */\n"
+ "static inline int32_t $_mulhi_16(int32_t a, int32_t b) {\n"
+ "    uint32_t al = (uint32_t)a & 0xffffu, bl = (uint32_t)b & 0xffffu;\n"
+ "    int32_t ah = $_sar_i32(a, 16), bh = $_sar_i32(b, 16), m = ah * (int32_t)bl + (int32_t)(al * bl >> 16);\n"
+ "    return ah * bh + $_sar_i32(m, 16) + $_sar_i32((int32_t)al * bh + (m & 0xffff), 16);\n}\n"},
 /* floats: min and max propagate NaN, -0 < +0 */
 {"min_f32", "static inline float $_min_f32(float a, float b) {\n"
  "    return a < b ? a : b < a ? b : a == b ? (a != 0.0f || signbit(a) ? a : b) : a + b;\n}\n"},

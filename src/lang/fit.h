@@ -1,0 +1,32 @@
+/* fit.h - a staircase as one product and one shift (private to lang).
+ *
+ * Takes where the steps of functions lie. Gives numbers with which a product, a sum, a shift and a clamp step at the very
+ * same places. Knows no program.
+ */
+#ifndef BURIN_LANG_FIT_H
+#define BURIN_LANG_FIT_H
+
+#include "base/base.h"
+
+/* A function f of whole x in [from, to], never descending: f(from) = low, and f(x) >= low + k + 1 exactly where x >= at[k].
+ * from < at[0] <= at[1] ... <= to; f(to) = low + n. */
+typedef struct lang_steps {
+    int64_t from, to, low;
+    uint32_t n;
+    const int64_t *at;
+} lang_steps;
+
+/* f(x) = clamp((addend + ((x << up) * factor >> 32) + kink) >> down, low, high), where kink is -(1 << bend) for x < 0 and 0
+ * else, bend < 0: always 0. Nothing leaves 32 bits for x in [from, to] but the product, which has 64. */
+typedef struct lang_fit {
+    uint32_t up, down;
+    int32_t bend;
+    int64_t low, high;
+    int32_t *factor, *addend; /* of each function */
+} lang_fit;
+
+/* One form for all n functions; their values lie in [least, most]. true: every one is exactly its function. false: not found. */
+bool lang_fit_steps(base_arena *arena, const lang_steps *functions, size_t n, int64_t least, int64_t most,
+                    lang_fit *out);
+
+#endif

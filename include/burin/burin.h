@@ -221,11 +221,13 @@ typedef struct burin_compile_options {
     const char *data_name; /* of that file; NULL: "model.onnx.data" */
     /* an ONNX model has quantised operators as their integer arithmetic, bit for bit, and not as reals between roundings */
     bool exact;
+    const char *goal;   /* "latency" or "size": what schedules and code are chosen for */
+    const char *kernel; /* "specialized": a function for each layer; "generic": one for layers of one shape; NULL: the goal's */
 } burin_compile_options;
 #define BURIN_COMPILE_OPTIONS_INIT                                                                                     \
     {                                                                                                                  \
         sizeof(burin_compile_options), NULL, "generic", NULL, 1, "tflm", "folder", "inline", 0, true, 4, NULL, NULL,   \
-            0, 0, false, NULL, false                                                                                   \
+            0, 0, false, NULL, false, "latency", NULL                                                                  \
     }
 /* Copies texts into the context. Equal means every field. Print: one "name: value" a line, in the order above. */
 BURIN_API burin_status burin_compile_options_copy(burin_context *context, const burin_compile_options *from,

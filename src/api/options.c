@@ -152,15 +152,19 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
     if (status == BASE_OK) {
         status = find_target(c, o.target != NULL ? o.target : out->compile.device->target, &out->compile.target);
     }
-    if (status == BASE_OK && ((o.opset && !burin_target_uses(out->compile.target->name, "opset")) ||
-                              (o.external_data && !burin_target_uses(out->compile.target->name, "external-data")) ||
-                              (o.exact && !burin_target_uses(out->compile.target->name, "exact")))) {
-        base_error(&c->diags, NULL, "%s has no effect with target %s",
-                   o.opset           ? "opset"
-                   : o.external_data ? "external_data"
-                                     : "exact",
-                   out->compile.target->name);
-        status = BASE_USAGE;
+    const struct {
+        const char *field, *option;
+        bool given;
+    } some[] = {{"opset", "opset", o.opset != 0},
+                {"external_data", "external-data", o.external_data},
+                {"exact", "exact", o.exact},
+                {"goal", "goal", same_text(o.goal, "size")},
+                {"kernel", "kernel", o.kernel != NULL}};
+    for (size_t i = 0; status == BASE_OK && i < sizeof some / sizeof some[0]; i++) {
+        if (some[i].given && !burin_target_uses(out->compile.target->name, some[i].option)) {
+            base_error(&c->diags, NULL, "%s has no effect with target %s", some[i].field, out->compile.target->name);
+            status = BASE_USAGE;
+        }
     }
     if (status == BASE_OK && o.data_name != NULL &&
         (strchr(o.data_name, '/') != NULL || !*o.data_name || !strcmp(o.data_name, ".") ||
@@ -195,12 +199,20 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
     if (status == BASE_OK) {
         status = one_of(c, "weights", o.weights, "inline", "blob");
     }
+    if (status == BASE_OK) {
+        status = one_of(c, "goal", o.goal, "latency", "size");
+    }
+    if (status == BASE_OK && o.kernel != NULL) {
+        status = one_of(c, "kernel", o.kernel, "generic", "specialized");
+    }
     if (status == BASE_OK && o.prefix != NULL) {
         status = check_prefix(c, o.prefix);
     }
     if (status == BASE_OK) {
         out->compile.prefix = o.prefix != NULL ? o.prefix : compile_prefix(c->arena, m->file);
         out->compiler = o.compiler;
+        out->compile.goal = same_text(o.goal, "size") ? PLAN_SIZE : PLAN_LATENCY;
+        out->compile.generic = o.kernel != NULL ? same_text(o.kernel, "generic") : out->compile.goal == PLAN_SIZE;
         out->goals[0] = o.numerics;
         out->compile.goals = out->goals;
         out->compile.goal_count = 1;

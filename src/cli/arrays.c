@@ -183,6 +183,8 @@ int cli_check_provider(cli *c, const char **provider) {
     const char *compiling = a->compiler != NULL    ? "compiler"
                             : a->device != NULL    ? "device"
                             : a->opt_level != NULL ? "opt-level"
+                            : a->goal != NULL      ? "goal"
+                            : a->kernel != NULL    ? "kernel"
                                                    : NULL;
     if (!host && compiling != NULL) {
         return cli_usage(c, "--%s needs --provider host: the reference is not compiled", compiling);

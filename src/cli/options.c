@@ -313,6 +313,8 @@ burin_compile_options cli_compile_options(const cli *c) {
     o.opset = (unsigned)a->opset;
     o.external_data = a->external_data;
     o.exact = a->exact;
+    o.goal = a->goal != NULL ? a->goal : o.goal;
+    o.kernel = a->kernel;
     return o;
 }
 

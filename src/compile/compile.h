@@ -16,7 +16,9 @@ typedef struct compile_options {
     unsigned opt_level;
     const char *const *goals;
     size_t goal_count;
-    uint64_t max_trips; /* of plan_options */
+    uint64_t max_trips; /* of plan_options, as the next two */
+    plan_goal goal;
+    bool generic;
     const char *dump_after;
     base_text *dump;
     bool exact;          /* of passes_context */

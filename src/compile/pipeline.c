@@ -88,7 +88,9 @@ base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, cons
                         .goals = o->goals,
                         .goal_count = o->goal_count,
                         .opt_level = o->opt_level,
-                        .max_trips = o->max_trips};
+                        .max_trips = o->max_trips,
+                        .goal = o->goal,
+                        .generic = o->generic};
     return plan_build(arena, ops, m, &how, plan, d);
 }
 

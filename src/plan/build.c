@@ -647,6 +647,8 @@ base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, 
     p->device = o->device;
     p->prefix = o->prefix;
     p->max_trips = o->max_trips;
+    p->goal = o->goal;
+    p->generic = o->generic;
     plan_builder b = {.arena = arena, .ops = ops, .o = o, .plan = p, .graph = p->graph, .d = d};
     b.of = plan_no_tensors(arena, p->graph->tensors.n);
     b.states = plan_no_tensors(arena, m->states.n);

@@ -43,6 +43,9 @@ const plan_device *plan_device_at(size_t i);
 const plan_device *plan_device_detect(base_arena *arena, const plan_device *device);
 
 /* ---- schedules ---- */
+/* What is chosen for: fewest cycles, or least flash, then RAM. */
+typedef enum plan_goal { PLAN_LATENCY, PLAN_SIZE } plan_goal;
+
 typedef enum plan_form {
     PLAN_ALIAS,     /* no code: the output is the input's bytes (reshape) */
     PLAN_NEST,      /* the loop nest of the definition, guards split where asked */
@@ -144,7 +147,9 @@ typedef struct plan_module {
     BASE_VEC(plan_count) counts;        /* of inputs and outputs */
     uint32_t loops;                     /* how many loops there are */
     uint64_t max_trips;                 /* rounds of a loop after which the run ends with an error; 0: no bound */
-    uint64_t arena_bytes, arena_bound;  /* the bound: max over stages of live bytes (this order, whole tensors) */
+    plan_goal goal;
+    bool generic; /* one function for the layers of one shape, with their numbers as its argument; else one for each */
+    uint64_t arena_bytes, arena_bound; /* the bound: max over stages of live bytes (this order, whole tensors) */
     uint64_t state_bytes, constant_bytes;
     /* which order won: "by size" ... "by search"; with "optimal (this order, whole tensors)" where nothing is below */
     const char *placement;
@@ -159,7 +164,9 @@ typedef struct plan_options {
     const char *const *goals; /* language goals: "litert" */
     size_t goal_count;
     unsigned opt_level; /* 0: nests as defined; 1: forms by role; 2: as 1 with twice the unrolling */
-    uint64_t max_trips; /* of plan_module */
+    uint64_t max_trips; /* of plan_module, as the next two */
+    plan_goal goal;
+    bool generic;
 } plan_options;
 
 /* Builds the plan of the model's entry graph and of the graphs that it reaches. Errors: unsupported operators (all listed), shapes that are not known. */

@@ -83,7 +83,7 @@ static const char *schedule_stage(const lang_program *p, const lang_stage *s, co
         x->nr = even_tile(extent_of(s, x->n_var), m->tile_n);
         uint8_t points = innermost(s, r, LANG_ROLE_M);
         x->mr = points == NO_VAR ? 1 : even_tile(extent_of(s, points), m->tile_m);
-        x->unroll = o->opt_level >= 2 ? 2 * m->unroll_k : m->unroll_k;
+        x->unroll = o->goal == PLAN_SIZE ? 1 : o->opt_level >= 2 ? 2 * m->unroll_k : m->unroll_k;
         x->hoist_zero = r->a.addend != 0;
         return "a sum of products with constant factor: register tile, weights packed";
     }

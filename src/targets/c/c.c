@@ -33,6 +33,9 @@ static base_status emit(base_arena *arena, const plan_module *plan, const ir_mod
             return status;
         }
     }
+    if (plan->generic) {
+        c_share_functions(m);
+    }
     base_status status = c_external_note(m);
     if (status != BASE_OK) {
         return status;

@@ -106,6 +106,12 @@ bool c_external_alone(const c_module *m, uint32_t function); /* is the function 
 void c_external_put_prototypes(base_text *t, c_module *m);
 void c_external_put_call(base_text *t, c_module *m, uint32_t k);
 
+/* Makes one function of those whose texts differ in integers alone, where that saves flash (emit_share.c). */
+void c_share_functions(c_module *m);
+
+/* Predicted bytes of a function's code on a 32-bit machine with short instructions, from its text. */
+uint64_t c_code_bytes(const char *text);
+
 /* Emits all units of kernel k into m->functions and m->calls[k]. */
 base_status c_emit_kernel(c_module *m, uint32_t k);
 
@@ -144,7 +150,10 @@ typedef struct c_order { /* low < high, inside scope */
 typedef struct c_shared { /* a text that a scope computes already */
     c_scope *scope;
     const char *text, *name;
+    uint32_t purpose;
 } c_shared;
+
+enum { C_TO_FACTOR, C_TO_OUTPUT, C_TO_WEIGHTS, C_TO_TENSOR }; /* purposes; the last: and the program tensor's number */
 
 enum {
     C_UNSAFE = 1,
@@ -173,6 +182,9 @@ typedef struct c_unit {
     BASE_VEC(c_fact) facts;
     BASE_VEC(c_order) orders; /* of what is not affine: extents that a run decides */
     BASE_VEC(c_shared) locals;
+    /* What addresses are computed for. For kernel generic, addresses of different things share no text, which would be that of layers
+     * whose numbers happen to be equal. */
+    uint32_t purpose;
     bool raw; /* the next read is stored as it is: its bits, not its value */
     bool can_fail;
     uint32_t split;
@@ -203,6 +215,8 @@ c_value c_word_text(c_unit *u, lang_ref r); /* a word that is not lazy, its argu
 /* Text of an affine form; parts that do not change inside are computed in the scopes of their variables. wide: as
  * int64_t. */
 c_value c_affine_text(c_unit *u, const lang_affine *a, bool wide);
+/* Of one that is an address. */
+const char *c_address_text(c_unit *u, const lang_affine *a, bool wide, uint32_t purpose);
 bool c_affine_is_wide(c_unit *u, const lang_affine *a); /* may leave int32_t */
 bool c_affine_range(c_unit *u, const lang_affine *a, int64_t *lo, int64_t *hi);
 c_value c_load(c_unit *u, base_type type, const char *pointer, const char *index);

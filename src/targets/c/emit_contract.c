@@ -682,7 +682,7 @@ static void finish_point(c_tile *t, uint32_t i, uint32_t j, const char *m_text) 
             i == 0 ? m_text : c_local(u, u->scope, "int32_t", base_printf(u->arena, "%s + %" PRIu32, m_text, i)).text;
         c_bind_var(u, t->m, text, i == 0 ? u->var_scope[t->m] : u->scope);
     }
-    c_store(u, u->stage->tensor, c_affine_text(u, &t->out, false).text, u->stage->body);
+    c_store(u, u->stage->tensor, c_address_text(u, &t->out, false, C_TO_OUTPUT), u->stage->body);
 }
 
 static void finish(c_tile *t, uint32_t mr) {
@@ -858,7 +858,7 @@ static void tile(c_tile *t, uint32_t mr, bool edge) {
         }
         c_block_close(u, "");
     }
-    const char *a_text = c_affine_text(u, &base, false).text, *w_text = c_affine_text(u, &w, false).text;
+    const char *a_text = c_affine_text(u, &base, false).text, *w_text = c_address_text(u, &w, false, C_TO_WEIGHTS);
     a_text = c_local(u, u->scope, "int32_t", a_text).text;
     w_text = c_local(u, u->scope, "int32_t", w_text).text;
     reduce(t, mr, run, count, 0, a_text, w_text, 1);
@@ -899,8 +899,15 @@ static void points(c_tile *t, uint32_t at) {
     } else if ((int64_t)mr > t->high - t->low) {
         mr = 1;
     }
+    if (checked && u->m->plan->goal == PLAN_SIZE) { /* one body: every point with the checks */
+        c_block_open(u, false, "for (int32_t %s = 0; %s < %" PRId64 "; %s++)", name, name, t->M, name);
+        c_bind_var(u, t->m, name, u->scope);
+        inside_points(t, at, 1, true);
+        c_block_close(u, "");
+        return;
+    }
     if (!checked) {
-        if (t->M % mr == 0) {
+        if (t->M % mr == 0 && (u->m->plan->goal != PLAN_SIZE || mr == 1)) {
             c_block_open(u, false, "for (int32_t %s = 0; %s < %" PRId64 "; %s += %" PRIu32 ")", name, name, t->M, name,
                          mr);
         } else { /* the last tile overlaps the one before: the same values again */

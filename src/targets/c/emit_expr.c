@@ -118,13 +118,14 @@ const char *c_node_type(c_unit *u, lang_ref r, c_value v) {
 c_value c_local(c_unit *u, c_scope *s, const char *ctype, const char *text) {
     const char *line = base_printf(u->arena, "const %s = %s", ctype, text);
     for (size_t k = u->locals.n; k-- > 0;) {
-        if (u->locals.at[k].scope == s && strcmp(u->locals.at[k].text, line) == 0) {
+        const bool purpose = u->locals.at[k].purpose == u->purpose || !u->m->plan->generic;
+        if (purpose && u->locals.at[k].scope == s && strcmp(u->locals.at[k].text, line) == 0) {
             return (c_value){u->locals.at[k].name, C_PRIMARY, false};
         }
     }
     const char *name = c_name(u, 'x');
     c_line(s, "const %s %s = %s;", ctype, name, text);
-    *BASE_PUSH(u->arena, &u->locals) = (c_shared){s, line, name};
+    *BASE_PUSH(u->arena, &u->locals) = (c_shared){s, line, name, u->purpose};
     return (c_value){name, C_PRIMARY, false};
 }
 
@@ -379,6 +380,14 @@ c_value c_affine_text(c_unit *u, const lang_affine *a, bool wide) {
         v.precedence = C_PRIMARY;
     }
     return v;
+}
+
+const char *c_address_text(c_unit *u, const lang_affine *a, bool wide, uint32_t purpose) {
+    const uint32_t before = u->purpose;
+    u->purpose = purpose;
+    const char *text = c_affine_text(u, a, wide).text;
+    u->purpose = before;
+    return text;
 }
 
 c_value c_condition(c_unit *u, const lang_affine *form) {
@@ -750,15 +759,12 @@ static c_address address_of(c_unit *u, lang_ref r, bool tested) {
     return a;
 }
 
-static const char *address_text(c_unit *u, const c_address *a) {
-    bool wide = c_affine_is_wide(u, &a->form);
-    if (a->extra == NULL) {
-        return c_affine_text(u, &a->form, wide).text;
-    }
-    if (a->form.vars == 0 && a->form.constant == 0) {
+static const char *address_text(c_unit *u, const c_address *a, uint32_t tensor) {
+    if (a->extra != NULL && a->form.vars == 0 && a->form.constant == 0) {
         return a->extra;
     }
-    return base_printf(u->arena, "%s + %s", c_affine_text(u, &a->form, wide).text, a->extra);
+    const char *form = c_address_text(u, &a->form, c_affine_is_wide(u, &a->form), C_TO_TENSOR + tensor);
+    return a->extra == NULL ? form : base_printf(u->arena, "%s + %s", form, a->extra);
 }
 
 static c_value load_raw(c_unit *u, base_type type, const char *pointer, const char *index) {
@@ -780,7 +786,7 @@ static c_value narrow_value(c_unit *u, lang_ref r, c_value v) {
 static c_value read_value(c_unit *u, lang_ref r, const c_address *a, bool raw) {
     const lang_node *n = lang_at(u->p, r);
     const char *pointer = c_argument_name(u, c_argument_of(u, n->index));
-    const char *index = address_text(u, a);
+    const char *index = address_text(u, a, n->index);
     c_value v = raw ? load_raw(u, (base_type)n->type, pointer, index) : c_load(u, (base_type)n->type, pointer, index);
     return raw ? v : narrow_value(u, r, v);
 }

@@ -635,7 +635,7 @@ void c_emit_nest(c_unit *u, const plan_schedule *x) {
                 out.vars &= ~(UINT64_C(1) << k);
             }
         }
-        c_store(u, s->tensor, c_affine_text(u, &out, c_affine_is_wide(u, &out)).text, s->body);
+        c_store(u, s->tensor, c_address_text(u, &out, c_affine_is_wide(u, &out), C_TO_OUTPUT), s->body);
     }
     for (uint32_t k = 0; k < open; k++) {
         c_block_close(u, "");

@@ -1,0 +1,103 @@
+# ctest: name=e2e.goals, timeout=300
+"""--goal size and --kernel generic: fewer and smaller functions, the same numbers; the choice is in the plan, and deterministic."""
+import json
+import os
+import pathlib
+import random
+import re
+import subprocess
+import tempfile
+
+import made
+from made import Table
+from support import burin
+
+os.chdir(tempfile.mkdtemp())
+random.seed(1)
+tensors, operators = [], []
+
+
+def add(name, kind, shape, data=None, scale=None):
+    count = len(scale) if scale else 0
+    more = {"scale": scale, "zero": [0 if data else 3] * count} if scale else {}
+    tensors.append((name, kind, shape, {**more, "data": data} if data else more))
+    return len(tensors) - 1
+
+
+def conv(x, channels, kernel, stride, out):
+    """-> (tensor, height): int8, SAME, a scale for each channel."""
+    height = -(-tensors[x][2][1] // stride)
+    depth = tensors[x][2][3]
+    w = add(f"w{out}", "i8", [channels, kernel, kernel, depth], [random.randint(-127, 127) for _ in range(channels * kernel * kernel * depth)],
+            [0.002 + 0.0001 * c for c in range(channels)])
+    b = add(f"b{out}", "i32", [channels], [random.randint(-500, 500) for _ in range(channels)], [0.0002 + 0.00001 * c for c in range(channels)])
+    y = add(f"y{out}", "i8", [1, height, height, channels], scale=[0.1])
+    operators.append(("CONV_2D", [x, w, b], [y], Table(_0=("b", 0), _1=("i", stride), _2=("i", stride), _3=("b", 1), _4=("i", 1), _5=("i", 1)), None))
+    return y
+
+
+x = first = add("x", "i8", [1, 12, 12, 4], scale=[0.1])
+for out, (channels, kernel, stride) in enumerate([(8, 3, 1), (12, 3, 1), (12, 1, 1), (8, 1, 1), (12, 3, 2), (8, 3, 2), (8, 1, 1), (4, 3, 1)]):
+    x = conv(x, channels, kernel, stride, out)
+pathlib.Path("net.tflite").write_bytes(made.tflite(tensors, operators, [first], [x]))
+
+
+def functions(folder):
+    return len(re.findall(r"^void P_k", pathlib.Path(folder, "P_kernels.c").read_text(), re.M))
+
+
+def code(folder, *flags):
+    """Bytes of code, by the host's compiler."""
+    sources = [str(p) for p in sorted(pathlib.Path(folder).glob("P*.c")) if not p.name.endswith(("_test.c", "_weights.c"))]
+    total = 0
+    for source in sources:
+        subprocess.run([os.environ.get("CC", "cc"), "-std=c99", "-Os", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic", *flags, "-c", source,
+                        "-o", "o.o"], check=True)
+        total += int(subprocess.run(["size", "o.o"], capture_output=True, text=True, check=True).stdout.split("\n")[1].split()[0])
+    return total
+
+
+def golden(folder):
+    sources = [str(p) for p in pathlib.Path(folder).glob("*.c")]
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c99", "-Wall", "-Wextra", "-Werror", *sources, "-lm", "-o", f"./{folder}.test"], check=True)
+    assert "0 failed" in subprocess.run([f"./{folder}.test"], capture_output=True, text=True, check=True).stdout
+    return re.search(r"/\* Generated.*", pathlib.Path(folder, "P_test.c").read_text(), re.S)[0]
+
+
+# ---- the same numbers, in fewer functions, of less code ----
+made_of = {"plain": (), "generic": ("--kernel", "generic"), "size": ("--goal", "size"), "apart": ("--goal", "size", "--kernel", "specialized")}
+for folder, words in made_of.items():
+    done = burin("compile", "net.tflite", "-o", folder, "--prefix", "P", "--device", "cortex-m4", "--test", "3", "--force", *words)
+    assert "checked: " in done.stdout, done.stdout
+    plan = json.loads(pathlib.Path(folder, "P_plan.json").read_text())
+    assert plan["goal"] == ("size" if "--goal" in words else "latency"), plan["goal"]
+    assert plan["kernel"] == ("generic" if folder in ("generic", "size") else "specialized"), plan["kernel"]
+assert len({golden(folder) for folder in made_of}) == 1  # golden inputs and outputs
+assert functions("generic") < functions("plain") and functions("size") < functions("apart")
+sizes = {folder: code(folder) for folder in made_of}
+assert sizes["generic"] < sizes["plain"] and sizes["size"] < sizes["apart"] < sizes["plain"], sizes
+assert "numbers of the layer" in pathlib.Path("size", "P_kernels.c").read_text()
+assert "numbers of the layer" not in pathlib.Path("plain", "P_kernels.c").read_text()
+sources = [str(p) for p in pathlib.Path("size").glob("P*.c")]  # C++, too
+subprocess.run(["g++", "-x", "c++", "-std=c++11", "-Wall", "-Wextra", "-Werror", *sources, "-o", "cpp"], check=True)
+assert "0 failed" in subprocess.run(["./cpp"], capture_output=True, text=True, check=True).stdout
+assert "checked: " in burin("compile", "net.tflite", "-o", "host", "--device", "host", "--goal", "size").stdout
+
+# ---- as a blob, in one file; the same bytes each time ----
+for words in (["--weights", "blob"], ["--layout", "single"]):
+    both = [burin("compile", "net.tflite", "-o", f"again{k}", "--prefix", "P", "--goal", "size", "--test", "1", "--force", *words) for k in range(2)]
+    assert all("checked: " in done.stdout for done in both)
+    files = [{p.name: p.read_bytes() for p in pathlib.Path(f"again{k}").iterdir()} for k in range(2)]
+    assert files[0] == files[1]
+
+# ---- the emitted C as a provider computes what the evaluator computes ----
+runs = [burin("run", "net.tflite", "--seed", "7", *words).stdout for words in
+        ([], ["--provider", "host"], ["--provider", "host", "--goal", "size"], ["--provider", "host", "--kernel", "generic"])]
+assert len(set(runs)) == 1, runs
+
+# ---- an option has an effect, or is an error ----
+for words, says in [(["--goal", "tiny"], "latency"), (["--kernel", "shared"], "generic"), (["--goal", "size", "--target", "tflite"], "no effect"),
+                    (["--kernel", "generic", "--target", "onnx"], "no effect")]:
+    done = burin("compile", "net.tflite", "-o", "no", *words, status=2)
+    assert says in done.stderr, done.stderr
+assert "needs --provider host" in burin("run", "net.tflite", "--goal", "size", status=2).stderr

@@ -57,7 +57,8 @@ static bool is_said(void *user, base_arena *scratch, const ir_model *m, const ir
     return v->format->says(scratch, v->ops, m, g, n);
 }
 
-base_status compile_passes(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o, base_diags *d) {
+static base_status run_passes(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o,
+                              plan_channels *channels, base_diags *d) {
     passes_context passes = {
         .arena = arena, .ops = ops, .goal = {o->goals, o->goal_count}, .opt_level = o->opt_level, .exact = o->exact};
     const char *format = o->target != NULL ? o->target->format : NULL;
@@ -74,12 +75,21 @@ base_status compile_passes(base_arena *arena, ops_registry *ops, ir_model *m, co
     if (o->layout != NULL) {
         *o->layout = passes.layout;
     }
+    if (channels != NULL) {
+        *channels = (plan_channels){passes.channels.all, passes.channels.constant, passes.channels.dropped,
+                                    passes.channels.macs, passes.channels.bytes};
+    }
     return status;
+}
+
+base_status compile_passes(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o, base_diags *d) {
+    return run_passes(arena, ops, m, o, NULL, d);
 }
 
 base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o,
                          plan_module **plan, base_diags *d) {
-    base_status status = compile_passes(arena, ops, m, o, d);
+    plan_channels channels = {0};
+    base_status status = run_passes(arena, ops, m, o, &channels, d);
     if (status != BASE_OK) {
         return status;
     }
@@ -90,7 +100,8 @@ base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, cons
                         .opt_level = o->opt_level,
                         .max_trips = o->max_trips,
                         .goal = o->goal,
-                        .generic = o->generic};
+                        .generic = o->generic,
+                        .channels = channels};
     return plan_build(arena, ops, m, &how, plan, d);
 }
 

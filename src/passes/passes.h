@@ -14,6 +14,13 @@ typedef struct passes_vocabulary {
     void *user;
 } passes_vocabulary;
 
+/* What pass channels found: channels of integer tensors, those of one value in every run, those that are computed no more; and
+ * what that saves: multiply-accumulates, and bytes of constants. */
+typedef struct passes_channel_counts {
+    uint64_t all, constant, dropped;
+    uint64_t macs, bytes;
+} passes_channel_counts;
+
 typedef struct passes_context {
     base_arena *arena; /* the model's */
     ops_registry *ops;
@@ -27,6 +34,7 @@ typedef struct passes_context {
     base_text *dump;                     /* where; NULL: nowhere */
     bool exact;                          /* quantised operators are said as integer arithmetic, and not on reals */
     bool rescaled;                       /* set by pass scales: it has found scales at operators */
+    passes_channel_counts channels;      /* set by pass channels */
 } passes_context;
 
 typedef struct passes_pass {

@@ -649,6 +649,7 @@ base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, 
     p->max_trips = o->max_trips;
     p->goal = o->goal;
     p->generic = o->generic;
+    p->channels = o->channels;
     plan_builder b = {.arena = arena, .ops = ops, .o = o, .plan = p, .graph = p->graph, .d = d};
     b.of = plan_no_tensors(arena, p->graph->tensors.n);
     b.states = plan_no_tensors(arena, m->states.n);

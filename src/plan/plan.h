@@ -135,6 +135,13 @@ typedef struct plan_count {
     bool set; /* by the caller of a run, of an input; else by a kernel, of an output */
 } plan_count;
 
+/* What the passes found of channels of integer tensors: how many there were, how many have one value in every run, how many are
+ * computed no more; what that saved in multiply-accumulates and in bytes of the graph's constants. */
+typedef struct plan_channels {
+    uint64_t all, constant, dropped;
+    uint64_t macs, bytes;
+} plan_channels;
+
 typedef struct plan_module {
     base_arena *arena;
     const ir_model *model;
@@ -156,6 +163,7 @@ typedef struct plan_module {
     size_t moved; /* kernels that are not where the model has them, since the arena is smaller so */
     uint64_t structure_hash, weights_hash; /* apart, so that a plan fits a retrained network */
     uint64_t macs;
+    plan_channels channels;
 } plan_module;
 
 typedef struct plan_options {
@@ -167,6 +175,7 @@ typedef struct plan_options {
     uint64_t max_trips; /* of plan_module, as the next two */
     plan_goal goal;
     bool generic;
+    plan_channels channels;
 } plan_options;
 
 /* Builds the plan of the model's entry graph and of the graphs that it reaches. Errors: unsupported operators (all listed), shapes that are not known. */

@@ -144,6 +144,12 @@ void plan_print(base_text *out, const plan_module *p) {
         base_put(out, "state      %" PRIu64 " bytes\n", p->state_bytes);
     }
     base_put(out, "constants  %" PRIu64 " bytes\n", p->constant_bytes);
+    if (p->channels.constant > 0) {
+        base_put(out,
+                 "channels   %" PRIu64 " of %" PRIu64 " are constant for every input; %" PRIu64
+                 " are not computed: %" PRIu64 " MACs and %" PRIu64 " bytes of constants less\n",
+                 p->channels.constant, p->channels.all, p->channels.dropped, p->channels.macs, p->channels.bytes);
+    }
     base_put(out, "device     %s\n", p->device->name);
     base_arena_free(scratch);
 }
@@ -262,6 +268,10 @@ void plan_print_json(base_text *out, const plan_module *p, const char *check) {
              ",\"moved\":%zu},\n  \"state_bytes\":%" PRIu64 ",\n  \"constant_bytes\":%" PRIu64 ",\n  \"macs\":%" PRIu64
              ",\n",
              p->moved, p->state_bytes, p->constant_bytes, p->macs);
+    base_put(out,
+             "  \"channels\":{\"all\":%" PRIu64 ",\"constant\":%" PRIu64 ",\"dropped\":%" PRIu64
+             ",\"macs_saved\":%" PRIu64 ",\"constant_bytes_saved\":%" PRIu64 "},\n",
+             p->channels.all, p->channels.constant, p->channels.dropped, p->channels.macs, p->channels.bytes);
     put_list(out, "inputs", p->inputs.at, p->inputs.n);
     put_list(out, "outputs", p->outputs.at, p->outputs.n);
     for (size_t i = 0; i < p->counts.n; i++) {

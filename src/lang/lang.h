@@ -84,6 +84,8 @@ lang_program *lang_fold(base_arena *arena, const lang_program *p, uint64_t max_b
 /* Sums over the places where an index divides by a number become sums over all, of tensors whose elements stand apart with zeros
  * between: the same values, but where a factor is infinite, and the order of the sums. Gives p where there is none. */
 const lang_program *lang_spread(base_arena *arena, const lang_program *p);
+/* Is the tensor one that lang_spread made? Of which, and how many places apart elements are along each extent. */
+bool lang_is_spread(const lang_program *p, uint32_t tensor, uint32_t *from, int64_t *apart);
 /* Substitutes stage s into all its readers and drops it: legal for any stage without rec; the caller judges the cost.
  * A read with fill becomes if(in range, body, fill). An output keeps its stage. NULL: an extent reads the stage, or
  * there are more nodes or variables than a program or stage may have. */

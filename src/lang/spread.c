@@ -243,3 +243,67 @@ const lang_program *lang_spread(base_arena *arena, const lang_program *p) {
     base_arena_free(scratch);
     return p;
 }
+
+/* ---- what was spread ---- */
+
+static bool is_variable(const lang_program *p, lang_ref e, uint32_t number) {
+    return lang_at(p, e)->kind == LANG_VAR && lang_at(p, e)->index == number;
+}
+
+/* The word on that variable and a constant: the constant; 0: it is another. */
+static int64_t by_constant(const lang_program *p, lang_ref e, lang_word w, uint32_t number) {
+    const lang_node *n = lang_at(p, e);
+    if (n->kind != LANG_WORD_ || n->code != w || !is_variable(p, lang_operand(p, e, 0), number)) {
+        return 0;
+    }
+    const lang_node *by = lang_at(p, lang_operand(p, e, 1));
+    return by->kind == LANG_CONST ? by->value.i : 0;
+}
+
+/* The read that is all of a stage's body. NULL: it is more, or the tensor is none of a stage. */
+static const lang_node *only_read(const lang_program *p, uint32_t tensor, bool fills, lang_ref *read) {
+    const lang_tensor *t = &p->tensors.at[tensor];
+    *read = t->kind == LANG_STAGE && p->stages.at[t->stage].rec < 0 ? p->stages.at[t->stage].body : 0;
+    const lang_node *n = *read != 0 ? lang_at(p, *read) : NULL;
+    return n != NULL && n->kind == LANG_READ && !n->flat && n->has_fill == fills ? n : NULL;
+}
+
+/* The one extent along which the tensor is spread, and the tensor whose elements it has; IR_NONE: it is not. */
+static uint32_t spread_axis(const lang_program *p, uint32_t tensor, uint32_t *from, int64_t *apart) {
+    const uint32_t rank = p->tensors.at[tensor].rank;
+    lang_ref outer, inner;
+    const lang_node *wide = only_read(p, tensor, true, &outer);
+    const lang_node *view = wide != NULL ? only_read(p, wide->index, false, &inner) : NULL;
+    if (view == NULL || wide->count != rank + 2 || view->count != rank) {
+        return IR_NONE;
+    }
+    const lang_node *fill = lang_at(p, lang_operand(p, outer, rank + 1));
+    uint32_t axis = 0;
+    while (axis < rank && is_variable(p, lang_operand(p, outer, axis), axis)) {
+        axis++;
+    }
+    bool is = axis < rank && fill->kind == LANG_CONST && fill->value.f == 0.0 &&
+              p->tensors.at[wide->index].dim[axis + 1] == 1;
+    *apart = is ? by_constant(p, lang_operand(p, outer, axis), LANG_DIV, axis) : 0;
+    is = is && *apart > 1 && by_constant(p, lang_operand(p, outer, axis + 1), LANG_MOD, axis) == *apart;
+    for (uint32_t k = 0; k < rank && is; k++) {
+        is = is_variable(p, lang_operand(p, inner, k), k <= axis ? k : k + 1) &&
+             (k <= axis || is_variable(p, lang_operand(p, outer, k + 1), k));
+    }
+    *from = view->index;
+    return is ? axis : IR_NONE;
+}
+
+bool lang_is_spread(const lang_program *p, uint32_t tensor, uint32_t *from, int64_t *apart) {
+    bool any = false;
+    int64_t by = 1;
+    for (uint32_t k = 0; k < p->tensors.at[tensor].rank; k++) {
+        apart[k] = 1;
+    }
+    *from = tensor;
+    for (uint32_t axis; (axis = spread_axis(p, *from, &tensor, &by)) != IR_NONE && apart[axis] == 1; any = true) {
+        apart[axis] = by;
+        *from = tensor;
+    }
+    return any;
+}

@@ -277,14 +277,17 @@ typedef struct convolution {
     const char *word;
     uint32_t least, most; /* extents of the window */
     bool channels_last;
-    enum { FILTERS_FIRST, FILTERS_LAST, DEPTHWISE } weights;
+    enum { FILTERS_FIRST, FILTERS_LAST, DEPTHWISE, CHANNELS_FIRST } weights;
     bool groups;
+    bool transposed; /* of elements that stand apart, its taps backward */
 } convolution;
 
-static const convolution convolutions[] = {{"depthwise_conv2d", 1, 2, true, DEPTHWISE, true},
-                                           {"conv2d", 1, 2, true, FILTERS_FIRST, true},
-                                           {"conv3d", 3, 3, true, FILTERS_LAST, false},
-                                           {"conv", 1, 3, false, FILTERS_FIRST, true}};
+static const convolution convolutions[] = {{"depthwise_conv2d", 1, 2, true, DEPTHWISE, true, false},
+                                           {"conv2d", 1, 2, true, FILTERS_FIRST, true, false},
+                                           {"conv3d", 3, 3, true, FILTERS_LAST, false, false},
+                                           {"conv", 1, 3, false, FILTERS_FIRST, true, false}};
+static const convolution turned_2d = {"transpose_conv", 1, 2, true, FILTERS_FIRST, false, true};
+static const convolution turned_any = {"conv_transpose", 1, 3, false, CHANNELS_FIRST, true, true};
 
 /* The part of the extent that windows need: what is in front of the first one, or would make one more behind the last, is left
  * out. false: nothing is left. */
@@ -297,10 +300,11 @@ static bool needed(const speak_tap *t, int64_t *begin, int64_t *extent) {
     return *extent > 0;
 }
 
-/* The image: its extents in the operator's order; windows of fewer extents than it has get extents of 1. */
-static uint32_t image_of(contraction *c, const convolution *o, uint32_t windows) {
+/* An image of a's extents, but of those of its windows: in the operator's order; windows of fewer extents than it has get extents of
+ * 1. */
+static uint32_t image_of(contraction *c, const convolution *o, uint32_t windows, uint32_t image,
+                         const int64_t *extents) {
     speaker *s = c->s;
-    const lang_tensor *t = &s->p->tensors.at[lang_at(s->p, c->a)->index];
     int64_t perm[IR_MAX_RANK], dims[IR_MAX_RANK];
     const uint32_t first = c->batch_axes, last = c->batch_axes + c->tap_count;
     uint32_t n = 0, at = 0;
@@ -325,23 +329,34 @@ static uint32_t image_of(contraction *c, const convolution *o, uint32_t windows)
         dims[at++] = 1;
     }
     for (uint32_t k = 0; k < c->tap_count; k++) {
-        dims[at++] = t->dim[c->tap[k].axis];
+        dims[at++] = extents[c->tap[k].axis];
     }
     if (o->channels_last) {
         dims[at++] = channels;
     }
-    const uint32_t image = speak_reshape(s, speak_transpose(s, c->image, n, perm), at, dims);
-    int64_t begin[IR_MAX_RANK] = {0}, strides[IR_MAX_RANK];
-    for (uint32_t k = 0; k < at; k++) {
+    return speak_reshape(s, speak_transpose(s, image, n, perm), at, dims);
+}
+
+/* What windows need of the image, in the operator's order. */
+static uint32_t needed_image(contraction *c, const convolution *o, uint32_t windows) {
+    const lang_tensor *t = &c->s->p->tensors.at[lang_at(c->s->p, c->a)->index];
+    const uint32_t image = image_of(c, o, windows, c->image, t->dim), first = o->channels_last ? 1 : 2;
+    int64_t begin[IR_MAX_RANK] = {0}, strides[IR_MAX_RANK], extents[IR_MAX_RANK];
+    if (image == IR_NONE) {
+        return IR_NONE;
+    }
+    const ir_shape shape = *speak_shape(c->s, image);
+    for (uint32_t k = 0; k < shape.rank; k++) {
         strides[k] = 1;
+        extents[k] = shape.dim[k];
     }
     for (uint32_t k = 0; k < c->tap_count; k++) {
-        const uint32_t axis = (o->channels_last ? 1 : 2) + windows - c->tap_count + k;
-        if (!needed(&c->tap[k], &begin[axis], &dims[axis])) {
+        const uint32_t axis = first + windows - c->tap_count + k;
+        if (!needed(&c->tap[k], &begin[axis], &extents[axis])) {
             return IR_NONE;
         }
     }
-    return speak_slice(s, image, begin, strides, dims);
+    return speak_slice(c->s, image, begin, strides, extents);
 }
 
 /* The weights, whose window's extents begin there, with those in the other order that go backward. */
@@ -371,7 +386,12 @@ static uint32_t weights_of(contraction *c, const convolution *o, uint32_t window
     for (uint32_t k = 0; k < c->tap_count; k++) {
         push(&taps, &c->tap[k].in);
     }
-    if (o->weights == FILTERS_FIRST) {
+    if (o->weights == CHANNELS_FIRST) {
+        append(&order, &c->groups);
+        append(&order, &c->k);
+        append(&order, &c->m);
+        append(&order, &taps);
+    } else if (o->weights == FILTERS_FIRST) {
         append(&order, &c->groups);
         append(&order, &c->m);
         if (!o->channels_last) {
@@ -387,10 +407,11 @@ static uint32_t weights_of(contraction *c, const convolution *o, uint32_t window
         append(&order, &c->groups);
         append(&order, &c->m);
     }
-    dims[at++] = o->weights == FILTERS_FIRST ? filters : 1;
+    const int64_t groups = speak_extents(c->groups.at, c->groups.n);
+    dims[at++] = o->weights == FILTERS_FIRST ? filters : o->weights == CHANNELS_FIRST ? groups * channels : 1;
     at -= o->weights == FILTERS_LAST;
     if (!o->channels_last) {
-        dims[at++] = channels;
+        dims[at++] = o->weights == CHANNELS_FIRST ? filters / groups : channels;
     }
     for (uint32_t k = c->tap_count; k < windows; k++) {
         dims[at++] = 1;
@@ -402,7 +423,7 @@ static uint32_t weights_of(contraction *c, const convolution *o, uint32_t window
     if (o->channels_last && o->weights != DEPTHWISE) {
         dims[at++] = channels;
     }
-    if (o->weights != FILTERS_FIRST) {
+    if (o->weights == FILTERS_LAST || o->weights == DEPTHWISE) {
         dims[at++] = filters;
     }
     if (!speak_read(s, c->b, &c->frame, &w)) {
@@ -414,7 +435,8 @@ static uint32_t weights_of(contraction *c, const convolution *o, uint32_t window
             return IR_NONE;
         }
     }
-    return turned(c, speak_arrange(s, &w, order.at, order.n, at, dims), first);
+    const uint32_t t = speak_arrange(s, &w, order.at, order.n, at, dims);
+    return o->transposed ? t : turned(c, t, first);
 }
 
 /* An addend of one value for each of these digits, as a list. */
@@ -428,6 +450,31 @@ static uint32_t addend_of(contraction *c, const digit_list *digits) {
         return IR_NONE;
     }
     return speak_arrange(c->s, &b, digits->at, digits->n, 1, &n);
+}
+
+/* The digits of what a convolution gives, in its order. */
+static void output_digits(const contraction *c, bool channels_last, digit_list *digits) {
+    *digits = c->batch;
+    for (uint32_t part = 0; part < 2; part++) {
+        if ((part == 0) == channels_last) {
+            for (uint32_t k = 0; k < c->tap_count; k++) {
+                push(digits, &c->tap[k].out);
+            }
+        } else {
+            append(digits, &c->groups);
+            append(digits, &c->m);
+        }
+    }
+}
+
+/* Some kernels want one. */
+static uint32_t addend_or_zeros(contraction *c) {
+    digit_list filters = c->groups;
+    append(&filters, &c->m);
+    const int64_t count = speak_extents(filters.at, filters.n);
+    return c->addend != 0
+               ? addend_of(c, &filters)
+               : speak_constant(c->s, BASE_F32, 1, &count, BASE_NEWS(c->s->scratch, float, (size_t)count + 1));
 }
 
 typedef struct window_lists {
@@ -490,12 +537,11 @@ static uint32_t convolve(contraction *c, const convolution *o, bool padded) {
     int64_t before[IR_MAX_RANK] = {0}, after[IR_MAX_RANK] = {0};
     const uint32_t first = o->channels_last ? 1 : 2;
     const int64_t groups = speak_extents(c->groups.at, c->groups.n), channels = speak_extents(c->k.at, c->k.n);
-    digit_list filters = c->groups, digits = c->batch;
+    digit_list digits;
     if (c->tap_count < o->least || c->tap_count > o->most || (!o->groups && groups > MOST_GROUPS) ||
         (o->weights == DEPTHWISE && (channels != 1 || groups == 1))) {
         return IR_NONE;
     }
-    append(&filters, &c->m);
     for (uint32_t k = 0; k < windows; k++) {
         w.strides[k] = w.dilations[k] = 1;
         if (k >= more) {
@@ -506,7 +552,7 @@ static uint32_t convolve(contraction *c, const convolution *o, bool padded) {
             before[first + k] = before[first + k] < 0 ? 0 : before[first + k];
         }
     }
-    uint32_t x = image_of(c, o, windows);
+    uint32_t x = needed_image(c, o, windows);
     for (uint32_t k = 0; k < windows; k++) {
         if (!padded) {
             w.pads[k] = before[first + k];
@@ -514,11 +560,7 @@ static uint32_t convolve(contraction *c, const convolution *o, bool padded) {
         }
     }
     x = padded ? speak_pad(s, x, before, after, (base_value){.f = 0}) : x;
-    uint32_t inputs[3] = {x, weights_of(c, o, windows), addend_of(c, &filters)};
-    if (c->addend == 0) { /* some kernels want it */
-        const int64_t count = speak_extents(filters.at, filters.n);
-        inputs[2] = speak_constant(s, BASE_F32, 1, &count, BASE_NEWS(s->scratch, float, (size_t)count + 1));
-    }
+    const uint32_t inputs[3] = {x, weights_of(c, o, windows), addend_or_zeros(c)};
     if (inputs[0] == IR_NONE || inputs[1] == IR_NONE || inputs[2] == IR_NONE) {
         return IR_NONE;
     }
@@ -526,21 +568,139 @@ static uint32_t convolve(contraction *c, const convolution *o, bool padded) {
         return IR_NONE;
     }
     const uint32_t y = o->groups || groups == 1 ? convolved(c, o, inputs, &w, groups) : apart(c, o, inputs, &w, groups);
-    if (!o->channels_last) {
-        append(&digits, &filters);
-    }
-    for (uint32_t k = 0; k < c->tap_count; k++) {
-        push(&digits, &c->tap[k].out);
-    }
-    if (o->channels_last) {
-        append(&digits, &filters);
-    }
+    output_digits(c, o->channels_last, &digits);
     for (uint32_t k = 0; y != IR_NONE && k < c->tap_count; k++) {
         if (speak_shape(s, y)->dim[first + more + k] != c->tap[k].out.extent) {
             return IR_NONE;
         }
     }
     return finish(c, y, &digits);
+}
+
+/* ---- transposed ones ---- */
+
+/* An image whose elements stand apart, and where the first place of the output lies in it. */
+typedef struct spread_image {
+    uint32_t tensor;
+    const int64_t *extents;
+    int64_t apart[LANG_MAX_RANK]; /* of each extent of a */
+    int64_t before[MOST_TAPS];
+} spread_image;
+
+/* Is a such an image, met by taps one after the other, backward? */
+static bool is_spread(const contraction *c, spread_image *out) {
+    const lang_program *p = c->s->p;
+    uint32_t from;
+    if (c->integers || !lang_is_spread(p, lang_at(p, c->a)->index, &from, out->apart) ||
+        c->s->tensor[from] == IR_NONE) {
+        return false;
+    }
+    bool is = true;
+    out->tensor = c->s->tensor[from];
+    out->extents = p->tensors.at[from].dim;
+    for (uint32_t k = 0; k < c->tap_count; k++) {
+        const speak_tap *t = &c->tap[k];
+        out->before[k] = t->offset + (t->in.extent - 1) * t->dilation;
+        is = is && t->stride == 1 && t->backward && out->before[k] >= 0;
+    }
+    return is;
+}
+
+/* Over one or two extents, channels last. whole: from the first place that any element meets on, of which the output is a part. */
+static uint32_t turn_2d(contraction *c, const spread_image *x, bool whole) {
+    speaker *s = c->s;
+    int64_t strides[2] = {1, 1}, pads[2] = {0}, extents[2] = {1, 1}, begin[4] = {0}, ones[4] = {1, 1, 1, 1};
+    const uint32_t more = 2 - c->tap_count;
+    const int64_t groups = speak_extents(c->groups.at, c->groups.n);
+    digit_list digits;
+    if (c->tap_count > 2 || groups != 1) {
+        return IR_NONE;
+    }
+    for (uint32_t k = 0; k < c->tap_count; k++) {
+        if (c->tap[k].dilation != 1) {
+            return IR_NONE;
+        }
+        const int64_t stride = x->apart[c->tap[k].axis], in = x->extents[c->tap[k].axis], out = c->tap[k].out.extent;
+        const int64_t met = stride * (in - 1) + c->tap[k].in.extent, end = x->before[k] + out;
+        strides[more + k] = stride;
+        pads[more + k] = whole ? 0 : x->before[k];
+        begin[1 + more + k] = whole ? x->before[k] : 0;
+        extents[more + k] = whole && end < met ? met : whole ? end : out;
+        if (whole ? end >= met + stride : (out + stride - 1) / stride != in) { /* as its kernels ask */
+            return IR_NONE;
+        }
+    }
+    const uint32_t inputs[3] = {weights_of(c, &turned_2d, 2), image_of(c, &turned_2d, 2, x->tensor, x->extents),
+                                addend_or_zeros(c)};
+    if (inputs[0] == IR_NONE || inputs[1] == IR_NONE || inputs[2] == IR_NONE) {
+        return IR_NONE;
+    }
+    ir_node *n = speak_node(s, turned_2d.word, inputs, 3, BASE_NONE);
+    ir_attr_ints(s->m, n, "strides", strides, 2);
+    ir_attr_ints(s->m, n, "pads", pads, 2);
+    ir_attr_ints(s->m, n, "extents", extents, 2);
+    uint32_t y = speak_done(s);
+    if (y == IR_NONE) {
+        return IR_NONE;
+    }
+    ir_shape part = *speak_shape(s, y);
+    for (uint32_t k = 0; k < c->tap_count; k++) {
+        part.dim[1 + more + k] = c->tap[k].out.extent;
+    }
+    y = speak_slice(s, y, begin, ones, part.dim);
+    output_digits(c, true, &digits);
+    return finish(c, y, &digits);
+}
+
+/* Over any extents, channels in front. */
+static uint32_t turn_any(contraction *c, const spread_image *x) {
+    speaker *s = c->s;
+    int64_t strides[MOST_TAPS], dilations[MOST_TAPS], pads[2 * MOST_TAPS], more[MOST_TAPS];
+    const uint32_t windows = c->tap_count;
+    digit_list digits;
+    for (uint32_t k = 0; k < windows; k++) {
+        const speak_tap *t = &c->tap[k];
+        strides[k] = x->apart[t->axis];
+        dilations[k] = t->dilation;
+        const int64_t all = strides[k] * (x->extents[t->axis] - 1) + (t->in.extent - 1) * t->dilation + 1;
+        const int64_t behind = all - x->before[k] - t->out.extent;
+        pads[k] = x->before[k];
+        pads[windows + k] = behind > 0 ? behind : 0;
+        more[k] = behind < 0 ? -behind : 0;
+        if (more[k] >= strides[k] && more[k] >= dilations[k]) {
+            return IR_NONE;
+        }
+    }
+    const uint32_t inputs[3] = {image_of(c, &turned_any, windows, x->tensor, x->extents),
+                                weights_of(c, &turned_any, windows), addend_or_zeros(c)};
+    if (inputs[0] == IR_NONE || inputs[1] == IR_NONE || inputs[2] == IR_NONE) {
+        return IR_NONE;
+    }
+    ir_node *n = speak_node(s, turned_any.word, inputs, 3, BASE_NONE);
+    ir_attr_ints(s->m, n, "strides", strides, windows);
+    ir_attr_ints(s->m, n, "dilations", dilations, windows);
+    ir_attr_ints(s->m, n, "pads", pads, 2 * (size_t)windows);
+    ir_attr_ints(s->m, n, "output_padding", more, windows);
+    ir_attr_int(s->m, n, "group", speak_extents(c->groups.at, c->groups.n));
+    output_digits(c, false, &digits);
+    return finish(c, speak_done(s), &digits);
+}
+
+/* As the vocabulary's own transposed convolution. IR_NONE: it is none, or there is no such word. */
+static uint32_t say_transposed(contraction *c) {
+    const speak_mark mark = speak_here(c->s);
+    spread_image x;
+    if (!is_spread(c, &x)) {
+        return IR_NONE;
+    }
+    for (unsigned way = 0; way < 3; way++) {
+        const uint32_t y = way < 2 ? turn_2d(c, &x, way == 1) : turn_any(c, &x);
+        if (y != IR_NONE) {
+            return y;
+        }
+        speak_back(c->s, mark);
+    }
+    return IR_NONE;
 }
 
 /* What is outside the image counts as 0. */
@@ -564,6 +724,10 @@ static uint32_t say_convolution(contraction *c) {
         return IR_NONE;
     }
     c->image = from.tensor;
+    const uint32_t turned_one = say_transposed(c);
+    if (turned_one != IR_NONE) {
+        return turned_one;
+    }
     if (c->integers) {
         c->exact = speak_exact_sums(c->s, c->whole_a, c->whole_b, products(c));
         c->exact.known = c->exact.known && c->exact.type == BASE_F32;

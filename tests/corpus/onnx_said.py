@@ -241,12 +241,12 @@ for op in ("MaxPool", "AveragePool"):
 Case("MaxPool_begins_inside_places", [("MaxPool", "x", "y at", {"kernel_shape": [1, 1], "strides": [3, 3], "auto_pad": "SAME_UPPER"})], {"x": PLANE},
      outputs=("y", "at"), refused="places of the largest elements where windows begin inside the input")
 
-# ---- transposed convolutions, as convolutions of elements that stand apart; groups over three extents, each by itself ----
+# ---- transposed convolutions, or convolutions of elements that stand apart; groups over three extents, each by itself ----
 def weights(*shape):
     return (RANDOM.standard_normal(shape) / 4).astype(np.float32)
 
 
-TURNED = "TRANSPOSE RESHAPE PAD RESHAPE PAD CONV_2D TRANSPOSE"
+TURNED = "TRANSPOSE TRANSPOSE_CONV TRANSPOSE"
 for name, shape, filters, words, more in (
         ("plain", (1, 4, 3, 5), (4, 3, 2, 3), TURNED, {"strides": [2, 1]}),
         ("groups", (2, 4, 3, 5), (4, 3, 2, 3), None, {"strides": [2, 3], "group": 2}),

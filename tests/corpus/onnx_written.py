@@ -332,6 +332,33 @@ def several_nodes(folder):
             assert got.shape == wanted(k).shape and np.allclose(got, wanted(k), 1e-5, 1e-6), (source, k)
 
 
+def transposed(folder):
+    """TFLite's transposed convolutions are one of ONNX's between transposes."""
+    for word, x, w, attrs, y in (
+            ("transpose_conv", (1, 3, 4, 2), (3, 3, 2, 2), "strides: ints [2, 1], pads: ints [1, 0], extents: ints [6, 5], act: text \"none\"", (1, 6, 5, 3)),
+            ("conv3d_transpose", (1, 2, 3, 3, 2), (2, 3, 2, 4, 2),
+             "strides: ints [2, 1, 2], dilations: ints [1, 1, 1], pads: ints [0, 1, 0], extents: ints [4, 3, 7], act: text \"none\"", (1, 4, 3, 7, 4))):
+        source, to = folder / "turned.ir", folder / "turned.onnx"
+        shape = lambda s: ",".join(map(str, s))
+        source.write_text(f"""burin 1
+model "ir" "turned.ir"
+graph "g" 0 {{
+  tensor %0 f32[{shape(w)}] "w" = hex "{f32(*w).tobytes().hex()}"
+  tensor %1 f32[{shape(x)}] "x"
+  tensor %2 f32[{shape(y)}] "y"
+  inputs (%1)
+  outputs (%2)
+  node {word} (%0, %1) -> (%2) {{{attrs}}}
+}}
+""")
+        run("compile", source, "-o", to, "--force", "--quiet")
+        onnx.checker.check_model(str(to), full_check=True)
+        words = [n.op_type for n in onnx.load(to).graph.node]
+        assert words == ["Transpose", "ConvTranspose", "Transpose"], words
+        feed = dict(x=f32(*x))
+        assert np.allclose(session(to).run(None, feed)[0], evaluated(source, feed, folder)(0), 1e-5, 1e-5), word
+
+
 def states(folder):
     """Three runs of ONNX Runtime, each fed what the one before gave; the first without any, and with other contents."""
     source, to = folder / "states.ir", folder / "states.onnx"
@@ -368,6 +395,7 @@ def main():
             check(name, *CASES[name], pathlib.Path(folder))
         external_data(pathlib.Path(folder))
         versions(pathlib.Path(folder))
+        transposed(pathlib.Path(folder))
         states(pathlib.Path(folder))
         several_nodes(pathlib.Path(folder))
         exact(pathlib.Path(folder))

@@ -231,6 +231,13 @@ static void sums_of_every_second_place_are_spread(void **state) {
     assert_int_equal(q->tensors.at[q->stages.at[1].tensor].dim[0], 8);
     same_output(p, q, inputs);
     assert_ptr_equal(lang_spread(arena, q), q);
+    uint32_t from = 0;
+    int64_t apart[LANG_MAX_RANK];
+    assert_true(lang_is_spread(q, q->stages.at[1].tensor, &from, apart));
+    assert_int_equal(from, q->inputs.at[0]);
+    assert_int_equal(apart[0], 2);
+    assert_false(lang_is_spread(q, q->stages.at[0].tensor, &from, apart));
+    assert_false(lang_is_spread(q, q->stages.at[2].tensor, &from, apart));
 }
 
 static lang_ref itself(lang_ref read) {

@@ -332,7 +332,7 @@ def main():
     if options.only in (None, "host"):
         host(result["host"], nets, options)
     if options.only in (None, "cortexm"):
-        cortexm(result["cortex_m4"], nets, options)
+        cortexm(result, nets, options)
     if options.profile:
         profiles(result, nets)
     (ROOT / "build/bench.json").write_text(json.dumps(result, indent=1) + "\n")

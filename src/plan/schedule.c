@@ -91,6 +91,7 @@ static const char *schedule_stage(const lang_program *p, const lang_stage *s, co
         x->form = PLAN_DEPTHWISE;
         x->n_var = innermost(s, r, LANG_ROLE_BATCH);
         x->nr = even_tile(extent_of(s, x->n_var), m->depthwise_n);
+        x->hoist_zero = r->a.addend != 0;
         return "a sum of products without a shared factor: channels side by side, weights packed";
     }
     return "one loop nest";

@@ -252,8 +252,9 @@ int64_t c_extent(const c_unit *u, uint32_t var); /* 0: not a constant */
 c_value c_extent_text(c_unit *u, uint32_t var);
 /* Opens the loop of a variable; more: a further condition, or "". */
 void c_loop_open(c_unit *u, uint32_t var, const char *more);
-/* Joins neighbours of a list of variables, outermost first, where every address allows it. */
-void c_merge(c_unit *u, const uint8_t *vars, uint32_t n);
+/* Joins neighbours of a list of variables, outermost first, where every address allows it but that of `except` (0:
+ * none). */
+void c_merge(c_unit *u, const uint8_t *vars, uint32_t n, lang_ref except);
 /* 0 <= c * var + rest as the first (c > 0) or the end (c < 0) of var's range. */
 c_value c_bound_of(c_unit *u, const lang_affine *form, uint32_t var);
 bool c_value_with_fill(c_unit *u, lang_ref e, lang_ref read, base_value *v,

@@ -11,52 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "targets/c/emit.h"
+#include "targets/c/contract.h"
 
-enum { NO_VAR = 255, MAX_K = 8, MAX_TILE = 64, MAX_UNROLLED = 32 };
-
-typedef struct c_check {
-    lang_affine form; /* 0 <= form: inside */
-    uint32_t out, k;  /* the output variable (NO_VAR: none) and the reduction variable in it */
-} c_check;
-
-typedef struct c_run { /* one loop of the reduction in one instance of the tile */
-    int64_t extent, a_step, b_step;
-    const char *low, *high; /* NULL: 0, extent */
-} c_run;
-
-typedef struct c_tile {
-    c_unit *u;
-    const plan_schedule *x;
-    lang_roles roles;
-    lang_affine a, b, out;
-    base_type type;   /* of the accumulators */
-    base_type a_type; /* of the elements of A */
-    bool per_channel; /* A has the channel too */
-    uint32_t m, n, mr, nr;
-    int64_t M, N, K;
-    uint32_t k_count, k[MAX_K];
-    int64_t k_extent[MAX_K], k_step[MAX_K]; /* step: of the packed factor, in rows of nr */
-    c_check check[2 * LANG_MAX_RANK];
-    size_t check_count;
-    int64_t low, high;    /* points [low, high) of m need no checks of m */
-    lang_ref accumulated; /* the node that the accumulators hold at the end: the sum, or the sum and a bias */
-    uint32_t bias;        /* program tensor of the bias, IR_NONE: none */
-    lang_affine bias_form;
-    int64_t addend;                    /* to A's elements; 0 where it is hoisted */
-    bool is_unsigned;                  /* accumulators wrap: unsigned arithmetic */
-    uint32_t weights, start;           /* arguments; start: UINT32_MAX where the accumulators start at 0 */
-    int64_t outer_step[LANG_MAX_VARS]; /* of the packed factor by output variables other than n */
-    bool scalar;                       /* accumulators are scalars; else arrays, in loops that compilers vectorise */
-    bool dot;        /* points are gathered as 16-bit lines first, products summed in pairs of the reduction */
-    int64_t line;    /* elements of a line: K, made even */
-    uint32_t mr_now; /* points of the tile at hand */
-    bool edge;       /* the tile at hand needs the checks of m */
-} c_tile;
-
-static int64_t coefficient(const lang_affine *a, uint32_t var) {
-    return (a->vars >> var & 1) != 0 ? a->coefficient[var] : 0;
-}
+enum { NO_VAR = C_NO_VAR, MAX_K = C_MAX_K, MAX_TILE = 64, MAX_UNROLLED = 32 };
 
 /* ---- does the stage fit? ---- */
 
@@ -116,7 +73,7 @@ static bool find_checks(c_tile *t) {
                 continue;
             }
             for (uint32_t var = 0; var < LANG_MAX_VARS; var++) {
-                if (coefficient(&c.form, var) == 0 || (u->zero_vars >> var & 1) != 0) {
+                if (c_coefficient(&c.form, var) == 0 || (u->zero_vars >> var & 1) != 0) {
                     continue;
                 }
                 uint32_t *to = var < u->stage->rank ? &c.out : &c.k;
@@ -201,7 +158,7 @@ static bool find_variables(c_tile *t) {
             return false;
         }
     }
-    c_merge(u, t->x->order, t->x->order_count);
+    c_merge(u, t->x->order, t->x->order_count, 0);
     t->n = t->x->n_var;
     if (t->n >= s->rank || (u->zero_vars >> t->n & 1) != 0) {
         return false;
@@ -209,7 +166,7 @@ static bool find_variables(c_tile *t) {
     t->m = NO_VAR;
     for (uint32_t k = 0; k < t->x->order_count; k++) {
         uint32_t v = t->x->order[k];
-        if ((u->zero_vars >> v & 1) == 0 && v != t->n && coefficient(&t->a, v) != 0 && coefficient(&t->b, v) == 0) {
+        if ((u->zero_vars >> v & 1) == 0 && v != t->n && c_coefficient(&t->a, v) != 0 && c_coefficient(&t->b, v) == 0) {
             t->m = v; /* the innermost */
         }
     }
@@ -220,7 +177,8 @@ static bool find_variables(c_tile *t) {
     if (t->nr > t->N) {
         t->nr = (uint32_t)t->N;
     }
-    if (coefficient(&t->a, t->n) != 0) {
+    t->per_channel = c_coefficient(&t->a, t->n) != 0;
+    if (t->per_channel) {
         /* lanes beyond the last channel would read past A: a divisor, or loops to a variable end */
         uint32_t d = t->nr;
         while (t->N % d != 0) {
@@ -299,7 +257,7 @@ static base_type pack_type(const c_tile *t, int64_t addend) {
 static int64_t b_of_k(const c_tile *t, int64_t k) {
     int64_t sum = 0;
     for (uint32_t i = 0; i < t->k_count; i++) {
-        sum += k / t->k_step[i] % t->k_extent[i] * coefficient(&t->b, t->k[i]);
+        sum += k / t->k_step[i] % t->k_extent[i] * c_coefficient(&t->b, t->k[i]);
     }
     return sum;
 }
@@ -310,7 +268,7 @@ static bool find_outer_steps(c_tile *t, int64_t rows, int64_t *outer_rows) {
     *outer_rows = 1;
     for (uint32_t v = u->stage->rank; v-- > 0;) {
         t->outer_step[v] = 0;
-        if (v == t->n || coefficient(&t->b, v) == 0 || (u->zero_vars >> v & 1) != 0) {
+        if (v == t->n || c_coefficient(&t->b, v) == 0 || (u->zero_vars >> v & 1) != 0) {
             continue;
         }
         t->outer_step[v] = rows * *outer_rows;
@@ -326,7 +284,7 @@ static int64_t b_of_outer(const c_tile *t, int64_t row, int64_t rows) {
     int64_t sum = 0;
     for (uint32_t v = 0; v < t->u->stage->rank; v++) {
         if (t->outer_step[v] != 0) {
-            sum += row * rows / t->outer_step[v] % c_extent(t->u, v) * coefficient(&t->b, v);
+            sum += row * rows / t->outer_step[v] % c_extent(t->u, v) * c_coefficient(&t->b, v);
         }
     }
     return sum;
@@ -359,14 +317,14 @@ static int64_t bias_of(const c_tile *t, int64_t n) {
         return 0;
     }
     const lang_tensor *bias = &t->u->p->tensors.at[t->bias];
-    int64_t at = t->bias_form.constant + n * coefficient(&t->bias_form, t->n);
+    int64_t at = t->bias_form.constant + n * c_coefficient(&t->bias_form, t->n);
     return base_load(bias->type, bias->data, (uint64_t)at).i;
 }
 
 /* Packs channel n of the o-th outer part, and sees whether its sums fit. */
 static void pack_channel(const c_tile *t, c_packing *x, int64_t o, int64_t n) {
     const lang_tensor *b = &t->u->p->tensors.at[lang_at(t->u->p, t->roles.b.read)->index];
-    int64_t first = t->b.constant + b_of_outer(t, o, x->rows) + n * coefficient(&t->b, t->n);
+    int64_t first = t->b.constant + b_of_outer(t, o, x->rows) + n * c_coefficient(&t->b, t->n);
     int64_t row = (o * x->tiles + n / t->nr) * x->depth, sum = 0;
     double magnitude = 0; /* of the largest partial sum */
     bool real = base_type_is_float(t->type);
@@ -408,8 +366,10 @@ static bool pack_as(c_tile *t, bool *retry) {
     }
     x.bytes = base_alloc(u->arena, (size_t)size + 1, 1);
     x.start = BASE_NEWS(u->arena, int64_t, (size_t)(tiles * t->nr));
-    x.hoist = t->x->hoist_zero && t->addend != 0 && t->check_count == 0 && outer == 1 && !t->dot;
+    x.hoist = t->x->hoist_zero && t->addend != 0 && (t->check_count == 0 || t->patch || t->window) && outer == 1 && !t->dot;
+    t->fill = -t->addend;
     x.largest = real ? 0 : largest_of_a(t, x.hoist ? 0 : t->addend);
+    x.largest = x.hoist ? fmax(x.largest, fabs((double)t->fill)) : x.largest;
     for (int64_t o = 0; o < outer; o++) {
         for (int64_t n = 0; n < t->N; n++) {
             pack_channel(t, &x, o, n);
@@ -435,30 +395,68 @@ static bool pack_as(c_tile *t, bool *retry) {
     return true;
 }
 
-/* Values of A with its addend fit 16 bits, and the loops allow lines: points, then channels, innermost. */
-static bool may_gather(const c_tile *t) {
-    c_unit *u = t->u;
-    bool narrow = t->a_type == BASE_I8 || t->a_type == BASE_U8;
+/* The loops are over points, then channels. */
+static bool channels_are_innermost(const c_tile *t) {
     uint32_t last = NO_VAR, before = NO_VAR;
     for (uint32_t k = 0; k < t->x->order_count; k++) {
-        if ((u->zero_vars >> t->x->order[k] & 1) == 0) {
+        if ((t->u->zero_vars >> t->x->order[k] & 1) == 0) {
             before = last;
             last = t->x->order[k];
         }
     }
-    return !t->scalar && coefficient(&t->a, t->n) == 0 && t->type == BASE_I32 && narrow && last == t->n &&
-           (t->m == NO_VAR || before == t->m) && t->addend >= -1024 && t->addend <= 1024 && t->line * t->mr <= 32768;
+    return last == t->n && (t->m == NO_VAR || before == t->m);
+}
+
+/* Values of A with its addend fit 16 bits, and the loops allow lines. */
+static bool may_pair(const c_tile *t) {
+    bool narrow = t->a_type == BASE_I8 || t->a_type == BASE_U8;
+    return !t->scalar && !t->per_channel && t->type == BASE_I32 && narrow && channels_are_innermost(t) &&
+           t->addend >= -1024 && t->addend <= 1024 && t->line * t->mr <= 32768;
+}
+
+/* What is there as 0 fits A's elements. Floats: a term of 0 would not be the one that is left out. */
+static bool fill_is_element(const c_tile *t) {
+    int64_t lo;
+    uint64_t hi;
+    base_type_range(t->a_type, &lo, &hi);
+    return t->check_count == 0 ||
+           (!base_type_is_float(t->type) && -t->addend >= lo && (-t->addend < 0 || (uint64_t)-t->addend <= hi));
+}
+
+/* Tiles whose pointers run through the whole reduction: over the points where they are, or over lines of them. */
+static void choose_stream(c_tile *t) {
+    c_run run[MAX_K];
+    const int64_t bytes = t->K * base_type_bits(t->a_type) / 8;
+    if (!t->scalar || t->per_channel || !channels_are_innermost(t)) {
+        return;
+    }
+    if (t->check_count == 0 && c_runs_of(t, false, run) == 1) {
+        t->stream = true;
+        t->a_step = run[0].a_step;
+    } else if (fill_is_element(t) && bytes <= C_MAX_PATCH) {
+        t->stream = t->patch = true;
+        t->a_step = 1;
+        t->line = t->K;
+        while (bytes * t->mr > C_MAX_PATCH) {
+            t->mr--;
+        }
+    }
 }
 
 static bool pack(c_tile *t) {
     bool retry = false;
     uint32_t nr = t->nr;
     t->line = (t->K + 1) / 2 * 2;
-    t->dot = may_gather(t);
+    t->dot = may_pair(t);
     if (t->dot) {
         t->nr = (t->nr + 7) / 8 * 8;
     }
+    choose_stream(t);
+    t->window = c_window_fits(t);
     if (pack_as(t, &retry)) {
+        if (t->dot || t->patch) {
+            c_flatten_points(t);
+        }
         return true;
     }
     if (!retry) {
@@ -471,7 +469,7 @@ static bool pack(c_tile *t) {
 
 /* ---- the tile ---- */
 
-static const char *accumulator_type(const c_tile *t) {
+const char *c_accumulator_type(const c_tile *t) {
     if (t->is_unsigned) {
         return t->type == BASE_I64 ? "uint64_t" : "uint32_t";
     }
@@ -480,12 +478,12 @@ static const char *accumulator_type(const c_tile *t) {
 
 /* The loops of the reduction for tiles that need the checks of m (edge) or not; neighbours joined where the addresses
  * allow. */
-static uint32_t runs_of(c_tile *t, bool edge, c_run *run) {
+uint32_t c_runs_of(c_tile *t, bool edge, c_run *run) {
     c_unit *u = t->u;
     uint32_t n = 0;
     for (uint32_t k = 0; k < t->k_count; k++) {
         uint32_t var = t->k[k];
-        c_run r = {.extent = t->k_extent[k], .a_step = coefficient(&t->a, var), .b_step = t->k_step[k]};
+        c_run r = {.extent = t->k_extent[k], .a_step = c_coefficient(&t->a, var), .b_step = t->k_step[k]};
         base_text low = {.arena = u->arena}, high = {.arena = u->arena};
         const char *max = "max_i32", *min = "min_i32";
         for (size_t i = 0; i < t->check_count; i++) {
@@ -522,24 +520,26 @@ static uint32_t runs_of(c_tile *t, bool edge, c_run *run) {
 }
 
 /* index + offset as text */
-static const char *plus(c_tile *t, const char *index, int64_t offset) {
+const char *c_plus(c_tile *t, const char *index, int64_t offset) {
     if (offset == 0) {
         return index;
     }
     return base_printf(t->u->arena, "%s %s %" PRId64, index, offset < 0 ? "-" : "+", offset < 0 ? -offset : offset);
 }
 
-static const char *scaled(c_tile *t, const char *base, const char *var, int64_t step) {
+const char *c_scaled(c_tile *t, const char *base, const char *var, int64_t step) {
     base_arena *arena = t->u->arena;
     const char *term = step == 1 ? var : base_printf(arena, "%" PRId64 " * %s", step, var);
     return base == NULL ? term : base_printf(arena, "%s + %s", base, term);
 }
 
-/* An element of A in the accumulators' type, its addend added. */
-static const char *a_element(c_tile *t, const char *index) {
+static const char *a_name(c_tile *t) {
+    return c_argument_name(t->u, c_argument_of(t->u, lang_at(t->u->p, t->roles.a.read)->index));
+}
+
+const char *c_a_element(c_tile *t, const char *pointer, const char *index) {
     c_unit *u = t->u;
     base_arena *arena = u->arena;
-    const char *pointer = c_argument_name(u, c_argument_of(u, lang_at(u->p, t->roles.a.read)->index));
     c_value v = c_load(u, t->a_type, pointer, index);
     const char *text = v.text;
     if (t->a_type != t->type) {
@@ -550,19 +550,19 @@ static const char *a_element(c_tile *t, const char *index) {
                            t->addend < 0 ? -t->addend : t->addend);
     }
     if (t->is_unsigned) {
-        text = base_printf(arena, "(%s)(%s)", accumulator_type(t), text);
+        text = base_printf(arena, "(%s)(%s)", c_accumulator_type(t), text);
     }
     return text;
 }
 
-static const char *w_element(c_tile *t, const char *index) {
+const char *c_w_element(c_tile *t, const char *pointer, const char *index) {
     c_unit *u = t->u;
     base_type type = u->arguments.at[t->weights].type;
-    const char *text = base_printf(u->arena, "%s[%s]", c_argument_name(u, t->weights), index);
+    const char *text = base_printf(u->arena, "%s[%s]", pointer, index);
     if (type != t->type) {
         text = base_printf(u->arena, "(%s)%s", c_value_type(t->type), text);
     }
-    return t->is_unsigned ? base_printf(u->arena, "(%s)%s", accumulator_type(t), text) : text;
+    return t->is_unsigned ? base_printf(u->arena, "(%s)%s", c_accumulator_type(t), text) : text;
 }
 
 static const char *accumulator(c_tile *t, uint32_t i, uint32_t j) {
@@ -576,21 +576,21 @@ static const char *accumulator(c_tile *t, uint32_t i, uint32_t j) {
 /* One step of the reduction: mr x nr products. a, w: indices. */
 static void products(c_tile *t, uint32_t mr, const char *a, const char *w) {
     c_unit *u = t->u;
-    int64_t step = t->m == NO_VAR ? 0 : coefficient(&t->a, t->m), channel = coefficient(&t->a, t->n);
-    const char *ctype = accumulator_type(t);
+    int64_t step = t->m == NO_VAR ? 0 : c_coefficient(&t->a, t->m), channel = c_coefficient(&t->a, t->n);
+    const char *ctype = c_accumulator_type(t);
     bool mac = t->per_channel && !t->scalar && !t->is_unsigned && t->type == BASE_I32 && t->a_type == BASE_I8 &&
                channel == 1 && u->arguments.at[t->weights].type == BASE_I8 && t->N % t->nr == 0 && t->nr % 8 == 0;
     if (mac) {
-        const char *x = c_argument_name(u, c_argument_of(u, lang_at(u->p, t->roles.a.read)->index));
+        const char *x = a_name(t);
         for (uint32_t i = 0; i < mr; i++) {
             c_line(u->scope, "%s(%s + (%s), %" PRId64 ", %s + (%s), c%" PRIu32 ");", c_helper_mac(u, t->nr), x,
-                   plus(t, a, step * i), t->addend, c_argument_name(u, t->weights), w, i);
+                   c_plus(t, a, step * i), t->addend, c_argument_name(u, t->weights), w, i);
         }
         return;
     }
     c_block_open(u, false, "%s", "");
     for (uint32_t i = 0; i < mr && !t->per_channel; i++) {
-        c_line(u->scope, "const %s s%" PRIu32 " = %s;", ctype, i, a_element(t, plus(t, a, step * i)));
+        c_line(u->scope, "const %s s%" PRIu32 " = %s;", ctype, i, c_a_element(t, a_name(t), c_plus(t, a, step * i)));
     }
     if (!t->scalar) {
         const char *end = base_printf(u->arena, "%" PRIu32, t->nr);
@@ -601,19 +601,19 @@ static void products(c_tile *t, uint32_t mr, const char *a, const char *w) {
                       .text;
         }
         c_block_open(u, false, "for (int32_t j = 0; j < %s; j++)", end);
-        c_line(u->scope, "const %s b = %s;", ctype, w_element(t, base_printf(u->arena, "%s + j", w)));
+        c_line(u->scope, "const %s b = %s;", ctype, c_w_element(t, c_argument_name(u, t->weights), base_printf(u->arena, "%s + j", w)));
         for (uint32_t i = 0; i < mr; i++) {
-            const char *s = t->per_channel ? a_element(t, scaled(t, plus(t, a, step * i), "j", channel))
+            const char *s = t->per_channel ? c_a_element(t, a_name(t), c_scaled(t, c_plus(t, a, step * i), "j", channel))
                                            : base_printf(u->arena, "s%" PRIu32, i);
             c_line(u->scope, "c%" PRIu32 "[j] += %s * b;", i, t->per_channel ? base_printf(u->arena, "(%s)", s) : s);
         }
         c_block_close(u, "");
     } else {
         for (uint32_t j = 0; j < t->nr; j++) {
-            c_line(u->scope, "const %s b%" PRIu32 " = %s;", ctype, j, w_element(t, plus(t, w, j)));
+            c_line(u->scope, "const %s b%" PRIu32 " = %s;", ctype, j, c_w_element(t, c_argument_name(u, t->weights), c_plus(t, w, j)));
             for (uint32_t i = 0; i < mr; i++) {
                 const char *s = t->per_channel
-                                    ? base_printf(u->arena, "(%s)", a_element(t, plus(t, a, step * i + channel * j)))
+                                    ? base_printf(u->arena, "(%s)", c_a_element(t, a_name(t), c_plus(t, a, step * i + channel * j)))
                                     : base_printf(u->arena, "s%" PRIu32, i);
                 c_line(u->scope, "c%" PRIu32 "_%" PRIu32 " += %s * b%" PRIu32 ";", i, j, s, j);
             }
@@ -642,7 +642,7 @@ static void reduce(c_tile *t, uint32_t mr, const c_run *run, uint32_t n, uint32_
     }
     if (all) {
         for (int64_t i = 0; i < r->extent; i++) {
-            reduce(t, mr, run, n, k + 1, plus(t, a, i * r->a_step), plus(t, w, i * r->b_step * t->nr),
+            reduce(t, mr, run, n, k + 1, c_plus(t, a, i * r->a_step), c_plus(t, w, i * r->b_step * t->nr),
                    unrolled * r->extent);
         }
         return;
@@ -657,32 +657,36 @@ static void reduce(c_tile *t, uint32_t mr, const c_run *run, uint32_t n, uint32_
     }
     c_block_open(u, false, "for (int32_t %s = %s; %s < %s; %s += %" PRId64 ")", name, r->low != NULL ? r->low : "0",
                  name, high, name, step);
-    const char *a_text = scaled(t, a, name, r->a_step), *w_text = scaled(t, w, name, r->b_step * t->nr);
+    const char *a_text = c_scaled(t, a, name, r->a_step), *w_text = c_scaled(t, w, name, r->b_step * t->nr);
     if (k + 1 < n) {
         a_text = c_local(u, u->scope, "int32_t", a_text).text;
         w_text = c_local(u, u->scope, "int32_t", w_text).text;
     }
     for (int64_t i = 0; i < step; i++) {
-        reduce(t, mr, run, n, k + 1, plus(t, a_text, i * r->a_step), plus(t, w_text, i * r->b_step * t->nr), unrolled);
+        reduce(t, mr, run, n, k + 1, c_plus(t, a_text, i * r->a_step), c_plus(t, w_text, i * r->b_step * t->nr), unrolled);
     }
     c_block_close(u, "");
 }
 
-/* The rest of the body for point i, and its store. In the scope at hand n's text is the channel's number. */
-static void finish_point(c_tile *t, uint32_t i, uint32_t j, const char *m_text) {
+void c_finish_at(c_tile *t, const char *accumulator) {
     c_unit *u = t->u;
-    const char *c = accumulator(t, i, j);
-    c_value v = {c, C_PRIMARY, false};
+    c_value v = {accumulator, C_PRIMARY, false};
     if (t->is_unsigned) {
-        v = (c_value){base_printf(u->arena, "(%s)%s", c_value_type(t->type), c), C_UNARY, false};
+        v = (c_value){base_printf(u->arena, "(%s)%s", c_value_type(t->type), accumulator), C_UNARY, false};
     }
     u->memo[t->accumulated] = (c_memo){v, u->scope};
+    c_store(u, u->stage->tensor, c_address_text(u, &t->out, false, C_TO_OUTPUT), u->stage->body);
+}
+
+/* Point i. In the scope at hand n's text is the channel's number. */
+static void finish_point(c_tile *t, uint32_t i, uint32_t j, const char *m_text) {
+    c_unit *u = t->u;
     if (t->m != NO_VAR) {
         const char *text =
             i == 0 ? m_text : c_local(u, u->scope, "int32_t", base_printf(u->arena, "%s + %" PRIu32, m_text, i)).text;
         c_bind_var(u, t->m, text, i == 0 ? u->var_scope[t->m] : u->scope);
     }
-    c_store(u, u->stage->tensor, c_address_text(u, &t->out, false, C_TO_OUTPUT), u->stage->body);
+    c_finish_at(t, accumulator(t, i, j));
 }
 
 static void finish(c_tile *t, uint32_t mr) {
@@ -690,8 +694,9 @@ static void finish(c_tile *t, uint32_t mr) {
     const char *m_text = t->m == NO_VAR ? NULL : u->var_text[t->m], *n_text = u->var_text[t->n];
     c_scope *m_scope = t->m == NO_VAR ? NULL : u->var_scope[t->m], *n_scope = u->var_scope[t->n];
     bool whole = t->N % t->nr == 0;
-    for (uint32_t i = 0; i < mr; i++) {
-        for (uint32_t j = 0; j < (t->scalar ? t->nr : 1); j++) {
+    /* what depends on the channel is read once for all points */
+    for (uint32_t j = 0; j < (t->scalar ? t->nr : 1); j++) {
+        for (uint32_t i = 0; i < mr; i++) {
             if (!t->scalar) {
                 const char *end = whole ? base_printf(u->arena, "%" PRIu32, t->nr)
                                         : base_printf(u->arena, "%s(%" PRIu32 ", %" PRId64 " - %s)",
@@ -723,81 +728,6 @@ static void finish(c_tile *t, uint32_t mr) {
 
 /* ---- lines ---- */
 
-/* Copies what the loops k .. of the runs reach into the line that starts at element `to` of q. */
-static void copy_runs(c_tile *t, const c_run *run, uint32_t n, uint32_t k, const char *a, const char *to) {
-    c_unit *u = t->u;
-    if (k == n) {
-        c_line(u->scope, "q[%s] = (int16_t)(%s);", to, a_element(t, a));
-        return;
-    }
-    const c_run *r = &run[k];
-    const char *name = c_name(u, 'k');
-    const char *high = r->high != NULL ? r->high : base_printf(u->arena, "%" PRId64, r->extent);
-    c_block_open(u, false, "for (int32_t %s = %s; %s < %s; %s++)", name, r->low != NULL ? r->low : "0", name, high,
-                 name);
-    const char *a_text = scaled(t, a, name, r->a_step), *to_text = scaled(t, to, name, r->b_step);
-    if (k + 1 < n) {
-        a_text = c_local(u, u->scope, "int32_t", a_text).text;
-        to_text = c_local(u, u->scope, "int32_t", to_text).text;
-    }
-    copy_runs(t, run, n, k + 1, a_text, to_text);
-    c_block_close(u, "");
-}
-
-static void copy_line(c_tile *t, const char *to, bool edge) {
-    c_unit *u = t->u;
-    c_run run[MAX_K];
-    lang_affine base = t->a;
-    for (uint32_t k = u->stage->rank; k < LANG_MAX_VARS; k++) {
-        base.vars &= ~(UINT64_C(1) << k);
-    }
-    uint32_t n = runs_of(t, edge, run);
-    const char *a = c_local(u, u->scope, "int32_t", c_affine_text(u, &base, false).text).text;
-    copy_runs(t, run, n, 0, a, to);
-}
-
-/* q: the elements of mr points in the order of the reduction, with their addend, 0 where the fill acts. */
-static void gather(c_tile *t, uint32_t mr) {
-    c_unit *u = t->u;
-    const char *m_text = t->m == NO_VAR ? NULL : u->var_text[t->m], *to = "0";
-    c_scope *m_scope = t->m == NO_VAR ? NULL : u->var_scope[t->m];
-    c_line(u->scope, "int16_t q[%" PRId64 "];", t->line * mr);
-    if (t->check_count > 0) {
-        c_line(u->scope, "memset(q, 0, sizeof q);");
-    }
-    if (mr > 1) {
-        c_block_open(u, false, "for (int32_t i = 0; i < %" PRIu32 "; i++)", mr);
-        to = c_local(u, u->scope, "int32_t", base_printf(u->arena, "%" PRId64 " * i", t->line)).text;
-        const char *point = base_printf(u->arena, "%s + i", m_text);
-        c_bind_var(u, t->m, c_local(u, u->scope, "int32_t", point).text, u->scope);
-    } else {
-        c_block_open(u, false, "%s", "");
-    }
-    if (t->line != t->K) {
-        c_line(u->scope, "q[%s + %" PRId64 "] = 0;", to, t->K);
-    }
-    bool no_point_inside = t->low == t->high;
-    if ((t->low == 0 && t->high == t->M) || no_point_inside) {
-        copy_line(t, to, no_point_inside);
-    } else {
-        const char *m = u->var_text[t->m];
-        c_scope *scope = u->var_scope[t->m];
-        c_block_open(u, false, "if (%s >= %" PRId64 " && %s < %" PRId64 ")", m, t->low, m, t->high);
-        c_bind_var(u, t->m, m, u->scope);
-        copy_line(t, to, false);
-        c_block_close(u, " else {");
-        (void)c_scope_open(u, false);
-        c_bind_var(u, t->m, m, u->scope);
-        copy_line(t, to, true);
-        c_block_close(u, "");
-        c_bind_var(u, t->m, m, scope);
-    }
-    c_block_close(u, "");
-    if (t->m != NO_VAR) {
-        c_bind_var(u, t->m, m_text, m_scope);
-    }
-}
-
 static void tile_of_lines(c_tile *t, uint32_t mr, const char *w) {
     c_unit *u = t->u;
     c_line(u->scope, "int32_t c[%" PRIu32 "];", mr * t->nr);
@@ -814,12 +744,74 @@ static void tile_of_lines(c_tile *t, uint32_t mr, const char *w) {
     finish(t, mr);
 }
 
+static void start_accumulators(c_tile *t, uint32_t mr) {
+    c_unit *u = t->u;
+    const char *ctype = c_accumulator_type(t), *n = u->var_text[t->n];
+    for (uint32_t i = 0; i < mr; i++) {
+        for (uint32_t j = 0; j < t->nr; j++) {
+            const char *start = t->start == UINT32_MAX
+                                    ? "0"
+                                    : base_printf(u->arena, "%s[%s]", c_argument_name(u, t->start), c_plus(t, n, j));
+            const char *cast = t->is_unsigned && t->start != UINT32_MAX ? base_printf(u->arena, "(%s)", ctype) : "";
+            c_line(u->scope, "%s c%" PRIu32 "_%" PRIu32 " = %s%s;", ctype, i, j, cast, start);
+        }
+    }
+}
+
+/* One tile by pointers: w runs on from tile to tile. */
+static void tile_of_stream(c_tile *t, uint32_t mr) {
+    c_unit *u = t->u;
+    base_arena *arena = u->arena;
+    const char *ctype = c_accumulator_type(t), *type = c_storage_type(t->a_type), *first = "q", *w = t->w;
+    const char *row = c_name(u, 'r'), *end = c_name(u, 'e');
+    int64_t step = t->patch ? t->line : t->m == NO_VAR ? 0 : c_coefficient(&t->a, t->m), unroll = t->x->unroll;
+    while (t->K % unroll != 0) {
+        unroll--;
+    }
+    start_accumulators(t, mr);
+    if (!t->patch) {
+        lang_affine base = t->a;
+        for (uint32_t k = u->stage->rank; k < LANG_MAX_VARS; k++) {
+            base.vars &= ~(UINT64_C(1) << k);
+        }
+        first = base_printf(arena, "%s + %s", a_name(t), c_affine_text(u, &base, false).text);
+    }
+    c_line(u->scope, "const %s *%s = %s;", type, row, first);
+    if (t->K > unroll) {
+        c_line(u->scope, "const %s *const %s = %s + %" PRId64 ";", type, end, row, t->K * t->a_step);
+        c_block_open(u, false, "do");
+    }
+    for (int64_t k = 0; k < unroll; k++) {
+        c_block_open(u, false, "%s", "");
+        for (uint32_t i = 0; i < mr; i++) {
+            const char *at = base_printf(arena, "%" PRId64, k * t->a_step + i * step);
+            c_line(u->scope, "const %s s%" PRIu32 " = %s;", ctype, i, c_a_element(t, row, at));
+        }
+        for (uint32_t j = 0; j < t->nr; j++) {
+            const char *at = base_printf(arena, "%" PRId64, k * t->nr + j);
+            c_line(u->scope, "const %s b%" PRIu32 " = %s;", ctype, j, c_w_element(t, w, at));
+            for (uint32_t i = 0; i < mr; i++) {
+                c_line(u->scope, "c%" PRIu32 "_%" PRIu32 " += s%" PRIu32 " * b%" PRIu32 ";", i, j, i, j);
+            }
+        }
+        c_block_close(u, "");
+    }
+    if (t->K > unroll) {
+        c_line(u->scope, "%s += %" PRId64 ";", row, unroll * t->a_step);
+    }
+    c_line(u->scope, "%s += %" PRId64 ";", w, unroll * t->nr);
+    if (t->K > unroll) {
+        c_block_close(u, base_printf(arena, " while (%s != %s);", row, end));
+    }
+    finish(t, mr);
+}
+
 /* One tile at the point and channel that are bound. */
 static void tile(c_tile *t, uint32_t mr, bool edge) {
     c_unit *u = t->u;
     c_run run[MAX_K];
-    const char *ctype = accumulator_type(t), *n = u->var_text[t->n];
-    uint32_t count = t->dot ? 0 : runs_of(t, edge, run);
+    const char *ctype = c_accumulator_type(t), *n = u->var_text[t->n];
+    uint32_t count = t->dot || t->stream ? 0 : c_runs_of(t, edge, run);
     lang_affine base = t->a, w = {.vars = 0};
     for (uint32_t k = 0; k < LANG_MAX_VARS; k++) {
         if (k >= u->stage->rank) {
@@ -833,18 +825,15 @@ static void tile(c_tile *t, uint32_t mr, bool edge) {
         tile_of_lines(t, mr, c_affine_text(u, &w, false).text);
         return;
     }
-    for (uint32_t i = 0; i < mr; i++) {
-        if (t->scalar) {
-            for (uint32_t j = 0; j < t->nr; j++) {
-                const char *start = t->start == UINT32_MAX
-                                        ? "0"
-                                        : base_printf(u->arena, "%s[%s]", c_argument_name(u, t->start), plus(t, n, j));
-                const char *cast = t->is_unsigned && t->start != UINT32_MAX ? base_printf(u->arena, "(%s)", ctype) : "";
-                c_line(u->scope, "%s c%" PRIu32 "_%" PRIu32 " = %s%s;", ctype, i, j, cast, start);
-            }
-        } else {
-            c_line(u->scope, "%s c%" PRIu32 "[%" PRIu32 "];", ctype, i, t->nr);
-        }
+    if (t->stream) {
+        tile_of_stream(t, mr);
+        return;
+    }
+    if (t->scalar) {
+        start_accumulators(t, mr);
+    }
+    for (uint32_t i = 0; !t->scalar && i < mr; i++) {
+        c_line(u->scope, "%s c%" PRIu32 "[%" PRIu32 "];", ctype, i, t->nr);
     }
     if (!t->scalar) {
         c_block_open(u, false, "for (int32_t j = 0; j < %" PRIu32 "; j++)", t->nr);
@@ -872,8 +861,22 @@ static void loops(c_tile *t, uint32_t at);
 static void channels(c_tile *t, uint32_t at) {
     c_unit *u = t->u;
     const char *name = base_printf(u->arena, "v%" PRIu32, t->n);
-    if (t->dot) {
-        gather(t, t->mr_now);
+    if (t->dot || t->patch) {
+        c_gather(t, t->mr_now);
+    }
+    if (t->stream) {
+        lang_affine w = {.vars = 0};
+        for (uint32_t k = 0; k < u->stage->rank; k++) {
+            if (t->outer_step[k] != 0) {
+                w.coefficient[k] = t->outer_step[k] * t->nr;
+                w.vars |= UINT64_C(1) << k;
+            }
+        }
+        t->w = c_name(u, 'w');
+        c_line(u->scope, "const %s *%s = %s;", c_storage_type(u->arguments.at[t->weights].type), t->w,
+               w.vars == 0 ? c_argument_name(u, t->weights)
+                           : base_printf(u->arena, "%s + (%s)", c_argument_name(u, t->weights),
+                                         c_affine_text(u, &w, false).text));
     }
     c_block_open(u, false, "for (int32_t %s = 0; %s < %" PRId64 "; %s += %" PRIu32 ")", name, name, t->N, name, t->nr);
     c_bind_var(u, t->n, name, u->scope);
@@ -893,7 +896,7 @@ static void points(c_tile *t, uint32_t at) {
     const char *name = base_printf(u->arena, "v%" PRIu32, t->m), *first = base_printf(u->arena, "i%" PRIu32, t->m);
     uint32_t mr = t->mr;
     bool checked = t->low > 0 || t->high < t->M;
-    if (t->dot) {
+    if (t->dot || t->patch) {
         checked = false;
         mr = (int64_t)mr > t->M ? (uint32_t)t->M : mr;
     } else if ((int64_t)mr > t->high - t->low) {
@@ -965,10 +968,14 @@ static void loops(c_tile *t, uint32_t at) {
     }
 }
 
-/* The tile inside the borders; points at a border are done one by one. */
 static const char *form_of(const c_tile *t) {
     base_arena *arena = t->u->arena;
-    const char *lines = t->dot ? ", points copied to 16-bit lines first" : "";
+    const char *lines = t->dot     ? ", points copied to 16-bit lines first"
+                        : t->patch ? ", points copied to lines first"
+                                   : "";
+    if (t->window) {
+        return "one channel after the other, its points rolling along rows";
+    }
     return t->per_channel ? base_printf(arena, "%" PRIu32 " channels side by side, weights packed%s", t->nr, lines)
                           : base_printf(arena, "register tile of %" PRIu32 " x %" PRIu32 ", weights packed%s", t->mr,
                                         t->nr, lines);
@@ -991,8 +998,11 @@ bool c_emit_contract(c_unit *u, const plan_schedule *x) {
         }
         return false;
     }
-    t->per_channel = coefficient(&t->a, t->n) != 0;
     u->form = form_of(t);
-    loops(t, 0);
+    if (t->window) {
+        c_emit_window(t);
+    } else {
+        loops(t, 0);
+    }
     return true;
 }

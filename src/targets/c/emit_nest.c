@@ -95,13 +95,13 @@ static bool clean_read(c_unit *u, lang_ref r, lang_affine *form) {
     return true;
 }
 
-static void find_uses(c_unit *u, c_uses_of_vars *out) {
+static void find_uses(c_unit *u, lang_ref except, c_uses_of_vars *out) {
     BASE_VEC(lang_ref) stack = {0};
     bool *seen = BASE_NEWS(u->arena, bool, u->p->nodes.n);
     *BASE_PUSH(u->arena, &stack) = u->stage->body;
     while (stack.n > 0) {
         lang_ref r = stack.at[--stack.n];
-        if (r == 0 || seen[r]) {
+        if (r == 0 || r == except || seen[r]) {
             continue;
         }
         seen[r] = true;
@@ -149,9 +149,9 @@ static bool mergeable(c_unit *u, const c_uses_of_vars *uses, uint32_t a, uint32_
            out.coefficient[a] == out.coefficient[b] * extent;
 }
 
-void c_merge(c_unit *u, const uint8_t *vars, uint32_t n) {
+void c_merge(c_unit *u, const uint8_t *vars, uint32_t n, lang_ref except) {
     c_uses_of_vars uses = {0};
-    find_uses(u, &uses);
+    find_uses(u, except, &uses);
     uint32_t inner = UINT32_MAX;
     for (uint32_t k = n; k-- > 0;) {
         uint32_t v = vars[k];
@@ -599,7 +599,7 @@ static void merge_reductions(c_unit *u) {
         for (uint32_t k = 0; k + 3 < n->count; k++) {
             vars[k] = (uint8_t)lang_at(u->p, lang_operand(u->p, r, k))->index;
         }
-        c_merge(u, vars, n->count - 3);
+        c_merge(u, vars, n->count - 3, 0);
     }
 }
 
@@ -613,7 +613,7 @@ void c_emit_nest(c_unit *u, const plan_schedule *x) {
         }
     }
     merge_reductions(u);
-    c_merge(u, order, n);
+    c_merge(u, order, n, 0);
     bool threads = x->threads_var != 255 && s->rec < 0 && !c_is_packed(u->p->tensors.at[s->tensor].type);
     for (uint32_t k = 0; k < n; k++) {
         if ((u->zero_vars >> order[k] & 1) != 0) {

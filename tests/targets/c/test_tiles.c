@@ -47,6 +47,21 @@ static const definition tiles[] = {
     {"op t in X[H,V,C] W[O,3,3,C] B[O] Y[y<H,x<V,o<O] = max((sum[i<3,j<3,c<C] (X[y+i-1,x+j-1,c]?0.0 * W[o,i,j,c])) + B[o], 0.0)", F32, {{F32, "5,6,3", 0, 0, 0}, {F32, "7,3,3,3", 1, 0, 0}, {F32, "7", 1, 0, 0}}},
     {"op t in X[N,K] W[O,K] B[O] Y[n<N,o<O] = (sum[k<K] (X[n,k] * W[o,k])) + B[o]", F32, {{F32, "3,17", 0, 0, 0}, {F32, "20,17", 1, 0, 0}, {F32, "20", 1, 0, 0}}},
     {"op t in X[H,V,C] W[3,3,C] Y[y<H,x<V,c<C] = sum[i<3,j<3] (X[y+i-1,x+j-1,c]?0.0 * W[i,j,c])", F32, {{F32, "5,6,9", 0, 0, 0}, {F32, "3,3,9", 1, 0, 0}}},
+    /* points of a batch and of rows in one number; the rest of the body reads at the point */
+    {"op t in X[N,H,V,C] R[N,H,V,O] W[O,3,2,C] Y[n<N,y<H,x<V,o<O] = (sum:i32[i<3,j<2,c<C] ((i32(X[n,y+i-1,x+j-1,c]?(i8(5))) - 5) * i32(W[o,i,j,c]))) + i32(R[n,y,x,o])", BASE_I32, {{I8, "2,4,5,2", 0, 0, 0}, {I8, "2,4,5,6", 0, 0, 0}, {I8, "6,3,2,2", 1, 0, 0}}},
+    /* and by its own coordinates */
+    {"op t in X[H,V,C] R[H] W[O,3,3,C] Y[y<H,x<V,o<O] = (sum:i32[i<3,j<3,c<C] (i32(X[y+i-1,x+j-1,c]?(i8(0))) * i32(W[o,i,j,c]))) + i32(R[y])", BASE_I32, {{I8, "4,5,8", 0, 0, 0}, {I8, "4", 0, 0, 0}, {I8, "6,3,3,8", 1, 0, 0}}},
+    /* unsigned elements and 16 bits; elements far apart */
+    {"op t in X[H,V,C] W[O,3,3,C] Y[y<H,x<V,o<O] = sum:i32[i<3,j<3,c<C] ((i32(X[y+2*i-2,x+2*j-2,c]?(u8(200))) - 200) * (i32(W[o,i,j,c]) - 7))", BASE_I32, {{BASE_U8, "6,5,4", 0, 0, 0}, {BASE_U8, "6,3,3,4", 1, 0, 0}}},
+    {"op t in X[H,V,C] W[O,3,3,C] Y[y<H,x<V,o<O] = sum:i64[i<3,j<3,c<C] ((i64(X[y+i-1,x+j-1,c]?(i16(-9))) + 9) * i64(W[o,i,j,c]))", BASE_I64, {{BASE_I16, "4,5,3", 0, 0, 0}, {I8, "5,3,3,3", 1, 0, 0}}},
+    {"op t in X[C,H,V] W[O,C,3,3] Y[y<H,x<V,o<O] = sum:i32[c<C,i<3,j<3] ((i32(X[c,y+i-1,x+j-1]?(i8(-9))) + 9) * i32(W[o,c,i,j]))", BASE_I32, {{I8, "3,4,5", 0, 0, 0}, {I8, "5,3,3,3", 1, 0, 0}}},
+    /* windows along a row: longer than the stride or not, steps between their elements, of one row, far over the border, with multiples of channels */
+    {"op t in X[N,H,V,C] W[3,5,C] Y[n<N,y<(H+1)/2,x<(V+1)/2,c<C] = sum:i32[i<3,j<5] ((i32(X[n,2*y+i-1,2*x+j-2,c]?(i8(-7))) + 7) * i32(W[i,j,c]))", BASE_I32, {{I8, "2,7,9,4", 0, 0, 0}, {I8, "3,5,4", 1, 0, 0}}},
+    {"op t in X[H,V,C] W[3,3,C] Y[y<H,x<V,c<C] = sum:i32[i<3,j<3] ((i32(X[y+2*i-2,x+2*j-2,c]?(u8(130))) - 130) * i32(W[i,j,c]))", BASE_I32, {{BASE_U8, "7,8,3", 0, 0, 0}, {I8, "3,3,3", 1, 0, 0}}},
+    {"op t in X[V,C] W[4,C] Y[x<V,c<C] = sum:i32[j<4] ((i32(X[x+j-3,c]?(i8(-7))) + 7) * i32(W[j,c]))", BASE_I32, {{I8, "9,5", 0, 0, 0}, {I8, "4,5", 1, 0, 0}}},
+    {"op t in X[H,V,C] W[2,2,C] Y[y<H/2,x<V/3,c<C] = sum:i64[i<2,j<2] (i64(X[2*y+i,3*x+j,c]) * i64(W[i,j,c]))", BASE_I64, {{BASE_I16, "6,9,3", 0, 0, 0}, {I8, "2,2,3", 1, 0, 0}}},
+    {"op t in X[C,H,V] W[C,3,3] Y[c<C,y<H,x<V] = sum:i32[i<3,j<3] ((i32(X[c,y+i-1,x+j-1]?(i8(-7))) + 7) * i32(W[c,i,j]))", BASE_I32, {{I8, "3,5,6", 0, 0, 0}, {I8, "3,3,3", 1, 0, 0}}},
+    {"op t in X[H,V,C] W[3,3,C] Y[y<H,x<V,c<C] = sum:i32[i<3,j<3] ((i32(X[y+i-1,x+j-1,c]?(i8(-7))) + 7) * i32(W[i,j,c]))", BASE_I32, {{I8, "1,2,3", 0, 0, 0}, {I8, "3,3,3", 1, 0, 0}}},
     {"op t in X[H,V,C] W[O,3,3,C] Y[o<O,y<H,x<V] = sum:i32[i<3,j<3,c<C] (i32(X[y+i-1,x+j-1,c]?(i8(0))) * i32(W[o,i,j,c]))", BASE_I32, {{I8, "5,6,3", 0, 0, 0}, {I8, "7,3,3,3", 1, 0, 0}}},
 };
 /* clang-format on */
@@ -95,7 +110,7 @@ static plan_schedule *schedule(base_arena *arena, const lang_program *p, const f
 static void run(bool vector, const char *compiler, size_t parts, size_t part) {
     static const char *const geometries[] = {GEOMETRY(1, 0, 0), GEOMETRY(1, 1, 1), GEOMETRY(2, 1, 1), GEOMETRY(2, 0, 1),
                                              GEOMETRY(3, 2, 2)};
-    enum { MAX_INSTANCES = 400 };
+    enum { MAX_INSTANCES = 600 };
     static instance list[MAX_INSTANCES];
     static const form *form_of[MAX_INSTANCES];
     static definition texts[MAX_INSTANCES];

@@ -1,0 +1,189 @@
+/* emit_lines.c - lines: the elements of A that a tile's points read, copied into the order of the reduction.
+ *
+ * Takes a tile. Gives a buffer q of one line for each point: elements as they are, or with their addend as 16-bit
+ * numbers. Where the fill acts there is what acts as 0, so that a tile over lines has no borders and its reduction is
+ * one run; and output variables that only A's addresses keep apart are one.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "targets/c/contract.h"
+
+void c_flatten_points(c_tile *t) {
+    c_unit *u = t->u;
+    uint32_t at = t->x->order_count;
+    while (at > 0 && t->x->order[at - 1] != t->m) {
+        at--;
+    }
+    if (at == 0) {
+        return;
+    }
+    t->flat_extent[0] = t->M;
+    for (at--; at-- > 0;) {
+        uint8_t pair[2] = {t->x->order[at], (uint8_t)t->m};
+        if ((u->zero_vars >> pair[0] & 1) != 0) {
+            continue;
+        }
+        int64_t extent = c_extent(u, pair[0]);
+        c_merge(u, pair, 2, t->roles.a.read);
+        if ((u->zero_vars >> pair[0] & 1) == 0) {
+            break;
+        }
+        t->flat[t->flat_count++] = pair[0];
+        t->flat_extent[t->flat_count] = extent;
+    }
+    t->M = c_extent(u, t->m);
+}
+
+/* Binds m, and what joined it, to the coordinates of a point. */
+static void bind_point(c_tile *t, const char *point) {
+    c_unit *u = t->u;
+    uint32_t var = t->m;
+    for (uint32_t f = 0; f < t->flat_count; f++) {
+        int64_t extent = t->flat_extent[f];
+        const char *rest =
+            c_local(u, u->scope, "int32_t", base_printf(u->arena, "%s / %" PRId64, point, extent)).text;
+        const char *own = base_printf(u->arena, "%s - %" PRId64 " * %s", point, extent, rest);
+        c_bind_var(u, var, c_local(u, u->scope, "int32_t", own).text, u->scope);
+        var = t->flat[f];
+        u->zero_vars &= ~(UINT64_C(1) << var);
+        point = rest;
+    }
+    c_bind_var(u, var, point, u->scope);
+}
+
+/* Two words a round, and single bytes as volatile ones: compilers then make no call of memmove of it, whose C library on
+ * small machines moves bytes. */
+static const char *copy_helper(c_unit *u) {
+    return c_helper_made(u->m->helpers, "copy_line",
+                         "/* two words a round; volatile: not to become a call of memmove */\n"
+                         "static inline void $_copy_line(void *to, const void *from, int32_t bytes) {\n"
+                         "    uint8_t *d = (uint8_t *)to;\n    const uint8_t *s = (const uint8_t *)from;\n"
+                         "    for (; bytes >= 8; bytes -= 8) {\n"
+                         "        memcpy(d, s, 4);\n        memcpy(d + 4, s + 4, 4);\n        d += 8;\n        s += 8;\n"
+                         "    }\n"
+                         "    if (bytes >= 4) {\n        memcpy(d, s, 4);\n        d += 4;\n        s += 4;\n"
+                         "        bytes -= 4;\n    }\n"
+                         "    for (; bytes > 0; bytes--) {\n        *(volatile uint8_t *)d++ = *s++;\n    }\n}\n");
+}
+
+static const char *text_of(c_tile *t, const char *bound, int64_t otherwise, int64_t scale) {
+    base_arena *arena = t->u->arena;
+    if (bound == NULL) {
+        return base_printf(arena, "%" PRId64, otherwise * scale);
+    }
+    return scale == 1 ? bound : base_printf(arena, "%" PRId64 " * %s", scale, bound);
+}
+
+/* Elements low .. high, in steps of a_step, to places in a row. */
+static void copy_elements(c_tile *t, const c_run *r, int64_t scale, const char *pointer, const char *a, const char *to) {
+    c_unit *u = t->u;
+    const char *low = text_of(t, r->low, 0, scale), *high = text_of(t, r->high, r->extent, scale);
+    int64_t step = scale == 1 ? r->a_step : 1;
+    if (t->patch && step == 1) {
+        const char *first = "";
+        if (r->low != NULL) {
+            first = base_printf(u->arena, " + %s", c_local(u, u->scope, "int32_t", low).text);
+            high = base_printf(u->arena, "%s - %s", high, first + 3);
+        }
+        unsigned bytes = base_type_bits(t->a_type) / 8;
+        c_line(u->scope, "%s(q + %s%s, %s + %s%s, %s%s%s);", copy_helper(u), to, first, pointer, a, first,
+               bytes == 1 ? "" : base_printf(u->arena, "%u * (", bytes), high, bytes == 1 ? "" : ")");
+        return;
+    }
+    const char *name = c_name(u, 'k');
+    c_block_open(u, false, "for (int32_t %s = %s; %s < %s; %s++)", name, low, name, high, name);
+    const char *at = c_scaled(t, a, name, step);
+    if (t->patch) {
+        c_line(u->scope, "q[%s + %s] = %s[%s];", to, name, pointer, at);
+    } else {
+        c_line(u->scope, "q[%s + %s] = (int16_t)(%s);", to, name, c_a_element(t, pointer, at));
+    }
+    c_block_close(u, "");
+}
+
+/* Copies what the loops k .. of the runs reach into the line that starts at element `to` of q. */
+static void copy_runs(c_tile *t, const c_run *run, uint32_t n, uint32_t k, const char *pointer, const char *a,
+                      const char *to) {
+    c_unit *u = t->u;
+    const c_run *r = &run[k], *last = &run[n - 1];
+    bool together = k + 2 == n && last->a_step == 1 && last->low == NULL && last->high == NULL &&
+                    r->a_step == last->extent && r->b_step == last->extent;
+    if (k + 1 == n || together) {
+        copy_elements(t, r, together ? last->extent : 1, pointer, a, to);
+        return;
+    }
+    const char *name = c_name(u, 'k');
+    c_block_open(u, false, "for (int32_t %s = %s; %s < %s; %s++)", name, r->low != NULL ? r->low : "0", name,
+                 text_of(t, r->high, r->extent, 1), name);
+    const char *a_text = c_local(u, u->scope, "int32_t", c_scaled(t, a, name, r->a_step)).text;
+    const char *to_text = c_local(u, u->scope, "int32_t", c_scaled(t, to, name, r->b_step)).text;
+    copy_runs(t, run, n, k + 1, pointer, a_text, to_text);
+    c_block_close(u, "");
+}
+
+/* What acts as 0 into the whole line, where some of it is not copied. */
+static void fill_line(c_tile *t, const c_run *run, uint32_t n, const char *to) {
+    c_unit *u = t->u;
+    base_text test = {.arena = u->arena};
+    for (uint32_t k = 0; k < n; k++) {
+        if (run[k].low != NULL) {
+            base_put(&test, "%s%s > 0", test.n > 0 ? " || " : "", run[k].low);
+        }
+        if (run[k].high != NULL) {
+            base_put(&test, "%s%s < %" PRId64, test.n > 0 ? " || " : "", run[k].high, run[k].extent);
+        }
+    }
+    if (test.n == 0) {
+        return;
+    }
+    unsigned bytes = t->patch ? base_type_bits(t->a_type) / 8 : 2;
+    int64_t fill = t->patch ? t->fill : 0;
+    c_block_open(u, false, "if (%s)", test.at);
+    if (bytes == 1 || fill == 0) {
+        c_line(u->scope, "memset(q + %s, %" PRId64 ", %" PRId64 ");", to, fill & 255, t->line * bytes);
+    } else {
+        c_block_open(u, false, "for (int32_t k = 0; k < %" PRId64 "; k++)", t->line);
+        c_line(u->scope, "q[%s + k] = %" PRId64 ";", to, fill);
+        c_block_close(u, "");
+    }
+    c_block_close(u, "");
+}
+
+void c_gather(c_tile *t, uint32_t mr) {
+    c_unit *u = t->u;
+    const bool has_points = t->m != C_NO_VAR;
+    const char *m_text = has_points ? u->var_text[t->m] : NULL, *to = "0";
+    c_scope *m_scope = has_points ? u->var_scope[t->m] : NULL;
+    const uint64_t zero = u->zero_vars;
+    c_line(u->scope, "%s q[%" PRId64 "];", t->patch ? c_storage_type(t->a_type) : "int16_t", t->line * mr);
+    if (mr > 1) {
+        c_block_open(u, false, "for (int32_t i = 0; i < %" PRIu32 "; i++)", mr);
+        to = c_local(u, u->scope, "int32_t", base_printf(u->arena, "%" PRId64 " * i", t->line)).text;
+        const char *point = base_printf(u->arena, "%s + i", m_text);
+        bind_point(t, c_local(u, u->scope, "int32_t", point).text);
+    } else {
+        c_block_open(u, false, "%s", "");
+        if (has_points) {
+            bind_point(t, m_text);
+        }
+    }
+    c_run run[C_MAX_K];
+    lang_affine base = t->a;
+    for (uint32_t k = u->stage->rank; k < LANG_MAX_VARS; k++) {
+        base.vars &= ~(UINT64_C(1) << k);
+    }
+    uint32_t n = c_runs_of(t, true, run);
+    const char *a = c_local(u, u->scope, "int32_t", c_affine_text(u, &base, false).text).text;
+    const char *pointer = c_argument_name(u, c_argument_of(u, lang_at(u->p, t->roles.a.read)->index));
+    if (t->line != t->K) {
+        c_line(u->scope, "q[%s + %" PRId64 "] = 0;", to, t->K);
+    }
+    fill_line(t, run, n, to);
+    copy_runs(t, run, n, 0, pointer, a, to);
+    c_block_close(u, "");
+    u->zero_vars = zero;
+    if (has_points) {
+        c_bind_var(u, t->m, m_text, m_scope);
+    }
+}

@@ -660,6 +660,7 @@ base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, 
         return status;
     }
     plan_place_tensors(arena, p, o->opt_level > 0);
+    plan_place_lines(p);
     status = check_totals(&b);
     if (status != BASE_OK) {
         return status;

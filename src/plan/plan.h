@@ -66,6 +66,9 @@ typedef struct plan_schedule {
     /* sum W(X+z) = sum WX + z sum W, the second sum folded into the bias, where no fill can act */
     bool hoist_zero;
     uint32_t threads_var; /* NEST: the outermost loop is split by parallel-for; 255: it is not */
+    /* CONTRACT: bytes of the plan tensor `lines`, where the tile's points may be copied first; 0: none */
+    uint64_t line_bytes;
+    uint32_t lines;
 } plan_schedule;
 
 /* Sub-graphs stand in the list of kernels, each call of one for itself; control kernels say where to go on. */

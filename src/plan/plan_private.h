@@ -19,6 +19,8 @@ void plan_place_tensors(base_arena *arena, plan_module *p, bool share);
 /* An order of the kernels, which keeps for each what it reads, with fewer live bytes than theirs (reorder.c); tensors know what
  * they share bytes with. false: none is known. */
 bool plan_find_order(base_arena *scratch, const plan_module *p, uint32_t *order);
+/* Everything is placed: gives what schedules ask for lines, where the arena has it free (lines.c). */
+void plan_place_lines(plan_module *p);
 
 /* Offsets of all blocks below that capacity, by at most *nodes placements (search.c), which are taken off it: they are in
  * the blocks, or there are none, or it was stopped; it is at once where there are more than about a thousand blocks. */

@@ -44,6 +44,21 @@ static uint32_t even_tile(int64_t extent, uint32_t tile) {
     return (uint32_t)((extent + tiles - 1) / tiles);
 }
 
+/* Bytes of the points of a tile in the order of the reduction, where A does not have them one after the other. */
+static uint64_t bytes_of_lines(const lang_program *p, const lang_stage *s, const lang_roles *r, uint32_t points) {
+    const lang_node *sum = lang_at(p, r->reduction), *read = lang_at(p, r->a.read);
+    uint64_t elements = points, bytes;
+    uint32_t loops = 0;
+    for (uint32_t k = 0; k + 3 < sum->count; k++) {
+        int64_t extent = extent_of(s, lang_at(p, lang_operand(p, r->reduction, k))->index);
+        loops += extent > 1;
+        if (!base_mul_size(elements, (uint64_t)(extent > 1 ? extent : 1), &elements)) {
+            return 0;
+        }
+    }
+    return loops > 1 && base_type_bytes((base_type)read->type, elements, &bytes) ? bytes : 0;
+}
+
 static void natural_order(plan_schedule *x, const lang_stage *s) {
     x->order_count = s->rank;
     for (uint32_t k = 0; k < s->rank; k++) {
@@ -85,6 +100,7 @@ static const char *schedule_stage(const lang_program *p, const lang_stage *s, co
         x->mr = points == NO_VAR ? 1 : even_tile(extent_of(s, points), m->tile_m);
         x->unroll = o->goal == PLAN_SIZE ? 1 : o->opt_level >= 2 ? 2 * m->unroll_k : m->unroll_k;
         x->hoist_zero = r->a.addend != 0;
+        x->line_bytes = m->vector_bytes == 0 ? bytes_of_lines(p, s, r, x->mr) : 0;
         return "a sum of products with constant factor: register tile, weights packed";
     }
     if (r->pattern == LANG_DEPTHWISE && packable && innermost(s, r, LANG_ROLE_BATCH) != NO_VAR) {

@@ -44,7 +44,9 @@ typedef struct c_tile {
     bool stream;       /* the tile reads its points by pointers that run through the whole reduction */
     int64_t a_step;    /* stream: of those pointers */
     const char *w;     /* stream: the pointer to the packed factors */
+    bool placed;       /* the plan has room for the lines */
     bool window;       /* one channel after the other, its points rolling along a row */
+    const char *q;     /* the buffer of lines */
     int64_t line;      /* elements of a line: K, of pairs made even */
     int64_t fill;      /* what acts as 0 where A's elements are read as they are */
     uint32_t flat_count, flat[LANG_MAX_RANK]; /* output variables that lines let join m, innermost first */

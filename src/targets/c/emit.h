@@ -46,7 +46,8 @@ typedef struct c_data {
 /* ---- units ---- */
 typedef struct c_argument {
     uint32_t tensor; /* program tensor; IR_NONE: data */
-    uint32_t data;   /* index of c_module.data */
+    uint32_t data;   /* index of c_module.data; IR_NONE: scratch */
+    uint32_t place;  /* of scratch: plan tensor */
     base_type type;
     const char *name;        /* for people: what the definition calls it */
     bool written, exclusive; /* exclusive: no other argument shares bytes with it, restrict may be said */
@@ -196,6 +197,7 @@ c_unit *c_unit_new(c_module *m, const plan_kernel *kernel, lang_ranges *ranges);
 bool c_unit_stage(c_unit *u, const lang_stage *s);
 uint32_t c_argument_of(c_unit *u, uint32_t tensor);
 uint32_t c_argument_data(c_unit *u, uint32_t data, const char *name);
+uint32_t c_argument_scratch(c_unit *u, uint32_t place, base_type type, const char *name);
 /* Closes the unit: its function (new or found) and the call are entered. */
 void c_unit_finish(c_unit *u, c_kernel_calls *calls);
 

@@ -433,11 +433,12 @@ static void choose_stream(c_tile *t) {
     if (t->check_count == 0 && c_runs_of(t, false, run) == 1) {
         t->stream = true;
         t->a_step = run[0].a_step;
-    } else if (fill_is_element(t) && bytes <= C_MAX_PATCH) {
+    } else if (fill_is_element(t) && (bytes <= C_MAX_PATCH || t->x->line_bytes != 0)) {
         t->stream = t->patch = true;
         t->a_step = 1;
         t->line = t->K;
-        while (bytes * t->mr > C_MAX_PATCH) {
+        t->placed = (uint64_t)bytes * t->mr <= t->x->line_bytes;
+        while (!t->placed && bytes * t->mr > C_MAX_PATCH) {
             t->mr--;
         }
     }
@@ -762,7 +763,7 @@ static void start_accumulators(c_tile *t, uint32_t mr) {
 static void tile_of_stream(c_tile *t, uint32_t mr) {
     c_unit *u = t->u;
     base_arena *arena = u->arena;
-    const char *ctype = c_accumulator_type(t), *type = c_storage_type(t->a_type), *first = "q", *w = t->w;
+    const char *ctype = c_accumulator_type(t), *type = c_storage_type(t->a_type), *first = t->q, *w = t->w;
     const char *row = c_name(u, 'r'), *end = c_name(u, 'e');
     int64_t step = t->patch ? t->line : t->m == NO_VAR ? 0 : c_coefficient(&t->a, t->m), unroll = t->x->unroll;
     while (t->K % unroll != 0) {

@@ -87,7 +87,7 @@ static void copy_elements(c_tile *t, const c_run *r, int64_t scale, const char *
             high = base_printf(u->arena, "%s - %s", high, first + 3);
         }
         unsigned bytes = base_type_bits(t->a_type) / 8;
-        c_line(u->scope, "%s(q + %s%s, %s + %s%s, %s%s%s);", copy_helper(u), to, first, pointer, a, first,
+        c_line(u->scope, "%s(%s + %s%s, %s + %s%s, %s%s%s);", copy_helper(u), t->q, to, first, pointer, a, first,
                bytes == 1 ? "" : base_printf(u->arena, "%u * (", bytes), high, bytes == 1 ? "" : ")");
         return;
     }
@@ -95,9 +95,9 @@ static void copy_elements(c_tile *t, const c_run *r, int64_t scale, const char *
     c_block_open(u, false, "for (int32_t %s = %s; %s < %s; %s++)", name, low, name, high, name);
     const char *at = c_scaled(t, a, name, step);
     if (t->patch) {
-        c_line(u->scope, "q[%s + %s] = %s[%s];", to, name, pointer, at);
+        c_line(u->scope, "%s[%s + %s] = %s[%s];", t->q, to, name, pointer, at);
     } else {
-        c_line(u->scope, "q[%s + %s] = (int16_t)(%s);", to, name, c_a_element(t, pointer, at));
+        c_line(u->scope, "%s[%s + %s] = (int16_t)(%s);", t->q, to, name, c_a_element(t, pointer, at));
     }
     c_block_close(u, "");
 }
@@ -141,10 +141,10 @@ static void fill_line(c_tile *t, const c_run *run, uint32_t n, const char *to) {
     int64_t fill = t->patch ? t->fill : 0;
     c_block_open(u, false, "if (%s)", test.at);
     if (bytes == 1 || fill == 0) {
-        c_line(u->scope, "memset(q + %s, %" PRId64 ", %" PRId64 ");", to, fill & 255, t->line * bytes);
+        c_line(u->scope, "memset(%s + %s, %" PRId64 ", %" PRId64 ");", t->q, to, fill & 255, t->line * bytes);
     } else {
         c_block_open(u, false, "for (int32_t k = 0; k < %" PRId64 "; k++)", t->line);
-        c_line(u->scope, "q[%s + k] = %" PRId64 ";", to, fill);
+        c_line(u->scope, "%s[%s + k] = %" PRId64 ";", t->q, to, fill);
         c_block_close(u, "");
     }
     c_block_close(u, "");
@@ -156,7 +156,12 @@ void c_gather(c_tile *t, uint32_t mr) {
     const char *m_text = has_points ? u->var_text[t->m] : NULL, *to = "0";
     c_scope *m_scope = has_points ? u->var_scope[t->m] : NULL;
     const uint64_t zero = u->zero_vars;
-    c_line(u->scope, "%s q[%" PRId64 "];", t->patch ? c_storage_type(t->a_type) : "int16_t", t->line * mr);
+    if (t->placed) {
+        t->q = c_argument_name(u, c_argument_scratch(u, t->x->lines, t->a_type, "lines"));
+    } else {
+        t->q = "q";
+        c_line(u->scope, "%s q[%" PRId64 "];", t->patch ? c_storage_type(t->a_type) : "int16_t", t->line * mr);
+    }
     if (mr > 1) {
         c_block_open(u, false, "for (int32_t i = 0; i < %" PRIu32 "; i++)", mr);
         to = c_local(u, u->scope, "int32_t", base_printf(u->arena, "%" PRId64 " * i", t->line)).text;
@@ -177,7 +182,7 @@ void c_gather(c_tile *t, uint32_t mr) {
     const char *a = c_local(u, u->scope, "int32_t", c_affine_text(u, &base, false).text).text;
     const char *pointer = c_argument_name(u, c_argument_of(u, lang_at(u->p, t->roles.a.read)->index));
     if (t->line != t->K) {
-        c_line(u->scope, "q[%s + %" PRId64 "] = 0;", to, t->K);
+        c_line(u->scope, "%s[%s + %" PRId64 "] = 0;", t->q, to, t->K);
     }
     fill_line(t, run, n, to);
     copy_runs(t, run, n, 0, pointer, a, to);

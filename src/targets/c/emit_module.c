@@ -407,6 +407,10 @@ static uint64_t place_of(const c_module *m, const plan_tensor *t) {
 
 const char *c_pointer_text(c_module *m, const plan_kernel *kernel, const c_argument *a) {
     const char *qualifier = a->written ? "" : "const ", *type = c_storage_type(a->type);
+    if (a->tensor == IR_NONE && a->data == IR_NONE) {
+        return base_printf(m->arena, "(%s *)(void *)(arena + %" PRIu64 ")", type,
+                           place_of(m, &m->plan->tensors.at[a->place]));
+    }
     if (a->tensor == IR_NONE) {
         if (!m->options->weights_blob) {
             return c_data_name(m, a->data);

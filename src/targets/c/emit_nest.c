@@ -667,10 +667,11 @@ typedef struct c_region {
 
 static c_region region_of(const c_unit *u, const c_argument *a) {
     c_region r = {0};
-    if (a->tensor == IR_NONE || u->kernel->tensor[a->tensor] == IR_NONE) {
+    const bool scratch = a->tensor == IR_NONE && a->data == IR_NONE;
+    if (!scratch && (a->tensor == IR_NONE || u->kernel->tensor[a->tensor] == IR_NONE)) {
         return r;
     }
-    const plan_tensor *t = &u->m->plan->tensors.at[u->kernel->tensor[a->tensor]];
+    const plan_tensor *t = &u->m->plan->tensors.at[scratch ? a->place : u->kernel->tensor[a->tensor]];
     const plan_tensor *root = &u->m->plan->tensors.at[t->root];
     r.space = root->role == PLAN_CONSTANT ? 0 : root->role == PLAN_STATE ? 2 : 1;
     r.first = root->offset + t->root_offset;

@@ -1,0 +1,105 @@
+/* lines.c - room for the points that a tile copies first, in what the arena has free anyhow.
+ *
+ * Takes a plan whose tensors are placed. Gives each stage that asks for lines (schedule.c) a tensor where nothing else
+ * lives while the stage runs, or takes the wish back: the arena never grows, and a target then does without or uses its
+ * stack. Costs what is alive at the kernels that ask.
+ */
+#include <string.h>
+
+#include "plan/plan_private.h"
+
+enum { MOST_ALIVE = 4096 };
+
+typedef struct alive {
+    BASE_VEC(uint32_t) at; /* tensors with bytes of their own in the arena */
+} alive;
+
+static void drop_ended(const plan_module *p, alive *a, size_t kernel) {
+    size_t n = 0;
+    for (size_t i = 0; i < a->at.n; i++) {
+        if (p->tensors.at[a->at.at[i]].last >= kernel) {
+            a->at.at[n++] = a->at.at[i];
+        }
+    }
+    a->at.n = n;
+}
+
+/* The lowest place of so many bytes between what is alive; UINT64_MAX: there is none. */
+static uint64_t free_place(const plan_module *p, const alive *a, uint64_t bytes, uint64_t alignment) {
+    uint64_t at = 0;
+    for (bool moved = true; moved && at + bytes <= p->arena_bytes;) {
+        moved = false;
+        for (size_t i = 0; i < a->at.n; i++) {
+            const plan_tensor *t = &p->tensors.at[a->at.at[i]];
+            if (t->offset < at + bytes && at < t->offset + t->bytes) {
+                at = (t->offset + t->bytes + alignment - 1) / alignment * alignment;
+                moved = true;
+            }
+        }
+    }
+    return at + bytes <= p->arena_bytes ? at : UINT64_MAX;
+}
+
+static uint32_t add_lines(plan_module *p, const plan_kernel *k, uint32_t kernel, uint32_t stage, uint64_t bytes,
+                          uint64_t offset) {
+    uint32_t i = (uint32_t)p->tensors.n;
+    plan_tensor *t = BASE_PUSH(p->arena, &p->tensors);
+    *t = (plan_tensor){.graph = k->graph->index,
+                       .graph_tensor = IR_NONE,
+                       .state = IR_NONE,
+                       .name = "lines",
+                       .role = PLAN_SCRATCH,
+                       .type = BASE_U8,
+                       .shape = ir_shape_of(1, (const int64_t[]){(int64_t)bytes}),
+                       .bytes = bytes,
+                       .alignment = p->device->machine.alignment,
+                       .root = i,
+                       .first = kernel,
+                       .last = kernel,
+                       .from = stage,
+                       .until = stage,
+                       .offset = offset};
+    memset(t->count, 0xff, sizeof t->count);
+    return i;
+}
+
+static void place_in(plan_module *p, alive *a, uint32_t kernel) {
+    plan_kernel *k = &p->kernels.at[kernel];
+    for (uint32_t s = 0; s < k->program->stages.n; s++) {
+        plan_schedule *x = &k->schedules[s];
+        if (x->line_bytes == 0) {
+            continue;
+        }
+        drop_ended(p, a, kernel);
+        const uint64_t alignment = p->device->machine.alignment;
+        uint64_t at = a->at.n > MOST_ALIVE ? UINT64_MAX : free_place(p, a, x->line_bytes, alignment);
+        if (at == UINT64_MAX) {
+            x->line_bytes = 0;
+        } else {
+            x->lines = add_lines(p, k, kernel, s, x->line_bytes, at);
+        }
+    }
+}
+
+void plan_place_lines(plan_module *p) {
+    base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
+    const size_t n = p->tensors.n;
+    uint32_t *next = BASE_NEWS(scratch, uint32_t, n + 1), *first = BASE_NEWS(scratch, uint32_t, p->kernels.n + 1);
+    memset(first, 0xff, (p->kernels.n + 1) * sizeof *first);
+    for (uint32_t i = 0; i < n; i++) {
+        if (plan_in_arena(p, i) && p->tensors.at[i].first < p->kernels.n) {
+            next[i] = first[p->tensors.at[i].first];
+            first[p->tensors.at[i].first] = i;
+        }
+    }
+    alive a = {0};
+    for (uint32_t k = 0; k < p->kernels.n; k++) {
+        for (uint32_t i = first[k]; i != UINT32_MAX; i = next[i]) {
+            *BASE_PUSH(scratch, &a.at) = i;
+        }
+        if (p->kernels.at[k].control == PLAN_COMPUTE) {
+            place_in(p, &a, k);
+        }
+    }
+    base_arena_free(scratch);
+}

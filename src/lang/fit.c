@@ -14,6 +14,7 @@ enum { FEW_STEPS = 2, MANY_STEPS = 16, HALVINGS = 8, CUTS = 60, TRIES = 9, LARGE
 typedef struct limits {
     uint32_t n;
     int64_t *x, *y;
+    double *at; /* x as a real; of functions of reals there is no other */
     bool *below;
     double bend; /* what is taken off for x < 0, in steps */
 } limits;
@@ -37,6 +38,7 @@ typedef struct fitter {
 
 static void limit(limits *l, int64_t x, int64_t y, bool below) {
     l->x[l->n] = x;
+    l->at[l->n] = (double)x;
     l->y[l->n] = y;
     l->below[l->n++] = below;
 }
@@ -60,7 +62,7 @@ static void set_limits(fitter *t, const lang_steps *f) {
 static margin margin_of(const limits *l, double slope) {
     double least = -HUGE_VAL, most = HUGE_VAL, at_least = 0, at_most = 0;
     for (uint32_t k = 0; k < l->n; k++) {
-        double x = (double)l->x[k];
+        double x = l->at[k];
         double addend = (double)l->y[k] + (x < 0 ? l->bend : 0) - slope * x;
         if (l->below[k] && addend < most) {
             most = addend;
@@ -77,7 +79,7 @@ static margin margin_of(const limits *l, double slope) {
 static margin slopes_for(const limits *l, double addend) {
     double least = 0, most = HUGE_VAL;
     for (uint32_t k = 0; k < l->n; k++) {
-        double x = (double)l->x[k], rest = (double)l->y[k] + (x < 0 ? l->bend : 0) - addend;
+        double x = l->at[k], rest = (double)l->y[k] + (x < 0 ? l->bend : 0) - addend;
         if (x == 0) {
             continue; /* the proof looks at it */
         }
@@ -312,6 +314,40 @@ static bool fit_between(fitter *t, int64_t low, int64_t high, lang_fit *out) {
     return e >= 0 && e < LARGEST_DOWN && crosses_zero(t) && fit_all(t, e, out);
 }
 
+static void new_limits(base_arena *scratch, limits *l, size_t steps) {
+    l->n = 0;
+    l->x = BASE_NEWS(scratch, int64_t, 2 * steps + 2);
+    l->y = BASE_NEWS(scratch, int64_t, 2 * steps + 2);
+    l->at = BASE_NEWS(scratch, double, 2 * steps + 2);
+    l->below = BASE_NEWS(scratch, bool, 2 * steps + 2);
+}
+
+double lang_fit_slope(base_arena *scratch, const double *first, const double *last, int32_t n) {
+    limits l = {.n = 0};
+    double *least = BASE_NEWS(scratch, double, (size_t)n + 1), most = -HUGE_VAL;
+    if (n <= FEW_STEPS) {
+        return 0;
+    }
+    new_limits(scratch, &l, (size_t)n);
+    least[n] = HUGE_VAL;
+    for (int32_t k = n; k-- > 0;) {
+        least[k] = first[k] < least[k + 1] ? first[k] : least[k + 1];
+    }
+    for (int32_t k = 1; k < n; k++) {
+        most = last[k - 1] > most ? last[k - 1] : most;
+        if (!(most < least[k])) {
+            return 0;
+        }
+        for (uint32_t below = 0; below < 2; below++) {
+            limit(&l, 0, k, below == 1);
+            l.at[l.n - 1] = below == 1 ? most : least[k];
+        }
+    }
+    margin best;
+    double slope = widest(&l, 2.0 * n / (least[n - 1] - last[0]), &best);
+    return best.width > 0 ? slope : 0;
+}
+
 bool lang_fit_steps(base_arena *arena, const lang_steps *functions, size_t n, int64_t least, int64_t most,
                     lang_fit *out) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
@@ -329,9 +365,7 @@ bool lang_fit_steps(base_arena *arena, const lang_steps *functions, size_t n, in
     if (largest <= INT32_MAX) {
         t.slope = BASE_NEWS(scratch, double, n + 1);
         t.middle = BASE_NEWS(scratch, double, n + 1);
-        t.limits.x = BASE_NEWS(scratch, int64_t, 2 * (size_t)steps + 2);
-        t.limits.y = BASE_NEWS(scratch, int64_t, 2 * (size_t)steps + 2);
-        t.limits.below = BASE_NEWS(scratch, bool, 2 * (size_t)steps + 2);
+        new_limits(scratch, &t.limits, steps);
         out->factor = BASE_NEWS(arena, int32_t, n + 1);
         out->addend = BASE_NEWS(arena, int32_t, n + 1);
         while (t.up < LARGEST_DOWN && largest << (t.up + 1) <= INT32_MAX) {

@@ -29,4 +29,8 @@ typedef struct lang_fit {
 bool lang_fit_steps(base_arena *arena, const lang_steps *functions, size_t n, int64_t least, int64_t most,
                     lang_fit *out);
 
+/* Of a function of reals whose value k is first seen at first[k] and last at last[k], k < n (infinities where never): the slope of the
+ * line that is farthest from its steps; 0: it descends somewhere, or has not steps enough. */
+double lang_fit_slope(base_arena *scratch, const double *first, const double *last, int32_t n);
+
 #endif

@@ -94,6 +94,9 @@ lang_program *lang_inline(base_arena *arena, const lang_program *p, uint32_t sta
  * words), one product, one sum, one shift and a clamp: on every number that can come the same value, which is proved at every
  * step. *found: how many expressions. NULL: none. */
 lang_program *lang_stairs(base_arena *arena, const lang_program *p, uint32_t *found);
+/* In place of what makes one byte of two through their sum or difference, two products, a sum, one shift and a clamp: the same at
+ * each of at most 65,536 pairs. *found: in how many stages. NULL: in none. */
+lang_program *lang_planes(base_arena *arena, const lang_program *p, uint32_t *found);
 /* The program for targets that have a place for each tensor before a run. most: what outputs 0 .. n-1 have room for, whose
  * extents along what a run decides become these bounds. Each such extent is counted: counts[j] says where, in a stage without
  * dimensions that is a further output, or in an input of p that is a count. Where more may come out than there is room for,

@@ -23,6 +23,8 @@ bool lang_copy_stage(base_arena *scratch, lang_rewriter *w, const lang_stage *s,
 /* An empty program with p's inputs, outputs and tensors, but those whose keep is false (NULL keeps all); map: old to
  * new tensor. */
 lang_program *lang_like(base_arena *arena, const lang_program *p, const bool *keep, uint32_t *map);
+/* p with some stages rewritten: by[i] of stage i has the callback and its user, or no callback. */
+lang_program *lang_rewrite_stages(base_arena *arena, const lang_program *p, lang_rewriter *by);
 bool lang_is_output(const lang_program *p, uint32_t tensor);
 
 /* A stage that tests a condition without free variables: element 0 of a tensor where it holds, one outside of it, an error of

@@ -770,7 +770,6 @@ static size_t fit_stage(base_arena *arena, base_arena *scratch, lang_along *alon
 lang_program *lang_stairs(base_arena *arena, const lang_program *p, uint32_t *found) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     lang_along *along = lang_along_new(scratch, p, NULL);
-    uint32_t *map = BASE_NEWS(scratch, uint32_t, p->tensors.n + 1);
     size_t *n = BASE_NEWS(scratch, size_t, p->stages.n + 1);
     chain **chains = BASE_NEWS(scratch, chain *, p->stages.n + 1);
     *found = 0;
@@ -781,21 +780,13 @@ lang_program *lang_stairs(base_arena *arena, const lang_program *p, uint32_t *fo
     }
     lang_program *q = NULL;
     if (*found > 0) {
-        q = lang_like(arena, p, NULL, map);
-        q->node_limit = 2 * p->nodes.n + 4096;
-        lang_rewriter plain = {.from = p, .to = q, .tensor_map = map};
-        bool fine = true;
-        for (uint32_t t = 0; t < p->tensors.n; t++) {
-            fine = fine && lang_copy_extents(scratch, &plain, t, map[t]);
+        replacer *x = BASE_NEWS(scratch, replacer, p->stages.n);
+        lang_rewriter *by = BASE_NEWS(scratch, lang_rewriter, p->stages.n);
+        for (size_t i = 0; i < p->stages.n; i++) {
+            x[i] = (replacer){.arena = arena, .chain = chains[i], .n = n[i]};
+            by[i] = (lang_rewriter){.replace = n[i] > 0 ? replace_root : NULL, .user = &x[i]};
         }
-        for (size_t i = 0; i < p->stages.n && fine; i++) {
-            replacer x = {.arena = arena, .chain = chains[i], .n = n[i]};
-            lang_rewriter own = {.from = p, .to = q, .replace = replace_root, .user = &x, .tensor_map = map};
-            fine = lang_copy_stage(scratch, n[i] > 0 ? &own : &plain, &p->stages.at[i], map[p->stages.at[i].tensor]);
-        }
-        assert(fine);
-        (void)fine;
-        q->node_limit = p->node_limit;
+        q = lang_rewrite_stages(arena, p, by);
     }
     base_arena_free(scratch);
     return q;

@@ -256,6 +256,28 @@ lang_program *lang_like(base_arena *arena, const lang_program *p, const bool *ke
     return q;
 }
 
+lang_program *lang_rewrite_stages(base_arena *arena, const lang_program *p, lang_rewriter *by) {
+    base_arena *scratch = base_arena_new(base_arena_memory(arena));
+    uint32_t *map = BASE_NEWS(scratch, uint32_t, p->tensors.n + 1);
+    lang_program *q = lang_like(arena, p, NULL, map);
+    lang_rewriter plain = {.from = p, .to = q, .tensor_map = map};
+    bool fine = true;
+    q->node_limit = 2 * p->nodes.n + 4096; /* what comes in the place of nodes is small */
+    for (uint32_t t = 0; t < p->tensors.n; t++) {
+        fine = fine && lang_copy_extents(scratch, &plain, t, map[t]);
+    }
+    for (size_t i = 0; i < p->stages.n && fine; i++) {
+        lang_rewriter own = {.from = p, .to = q, .replace = by[i].replace, .user = by[i].user, .tensor_map = map};
+        fine = lang_copy_stage(scratch, by[i].replace != NULL ? &own : &plain, &p->stages.at[i],
+                               map[p->stages.at[i].tensor]);
+    }
+    assert(fine);
+    (void)fine;
+    q->node_limit = p->node_limit;
+    base_arena_free(scratch);
+    return q;
+}
+
 bool lang_is_output(const lang_program *p, uint32_t tensor) {
     for (size_t k = 0; k < p->outputs.n; k++) {
         if (p->outputs.at[k] == tensor) {

@@ -78,6 +78,8 @@ static const lang_program *lower(base_arena *arena, const lang_program *raw, uns
     }
     uint32_t found = 0;
     p = lang_simplify(arena, inline_small_stages(arena, p));
+    const lang_program *plane = lang_planes(arena, p, &found);
+    p = plane != NULL ? plane : p;
     const lang_program *fitted = lang_stairs(arena, p, &found);
     return fitted != NULL ? fitted : p;
 }

@@ -262,8 +262,11 @@ uint32_t speak_together(speak_frame_values *f, lang_ref e) {
     uint32_t t = IR_NONE;
     for (uint32_t k = 0; n->code == LANG_ADD && t == IR_NONE && k < 2; k++) {
         const lang_ref sum = lang_operand(s->p, e, k), other = lang_operand(s->p, e, 1 - k);
-        if (is_reduction_of_products(s, sum) && lang_at(s->p, other)->kind == LANG_READ) {
-            t = speak_contraction(f, sum, other);
+        const lang_node *with = lang_at(s->p, other);
+        const bool is_zero =
+            with->kind == LANG_CONST && base_type_is_float((base_type)with->type) && with->value.f == 0.0;
+        if (is_reduction_of_products(s, sum) && (with->kind == LANG_READ || is_zero)) {
+            t = speak_contraction(f, sum, is_zero ? 0 : other); /* a sum is never -0: it begins with 0 */
         }
     }
     if (n->code == LANG_DIV && base_type_is_float((base_type)n->type) &&

@@ -57,13 +57,26 @@ static bool is_said(void *user, base_arena *scratch, const ir_model *m, const ir
     return v->format->says(scratch, v->ops, m, g, n);
 }
 
+static bool has_memory(void *user, const ir_node *n, formats_memory memory) {
+    const vocabulary *v = user;
+    return v->format->memory != NULL && v->format->memory(n) == memory;
+}
+
+static bool is_over(void *user, const ir_node *n) {
+    return has_memory(user, n, FORMATS_OVER);
+}
+
+static bool is_view(void *user, const ir_node *n) {
+    return has_memory(user, n, FORMATS_VIEW);
+}
+
 static base_status run_passes(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o,
                               plan_channels *channels, base_diags *d) {
     passes_context passes = {
         .arena = arena, .ops = ops, .goal = {o->goals, o->goal_count}, .opt_level = o->opt_level, .exact = o->exact};
     const char *format = o->target != NULL ? o->target->format : NULL;
     vocabulary words = {format != NULL ? formats_find(format) : NULL, ops};
-    const passes_vocabulary says = {.says = is_said, .user = &words};
+    const passes_vocabulary says = {.says = is_said, .is_over = is_over, .is_view = is_view, .user = &words};
     const bool foreign = format != NULL && strcmp(m->format, format) != 0;
     if (o->target != NULL) {
         passes.only = foreign && o->target->foreign_passes != NULL ? o->target->foreign_passes : o->target->passes;

@@ -84,6 +84,13 @@ typedef struct formats_options {
     base_bytes beside_bytes;
 } formats_options;
 
+/* Where the format's runtime puts what a node computes. */
+typedef enum formats_memory {
+    FORMATS_OWN,
+    FORMATS_OVER, /* over what it reads, if nobody else reads that */
+    FORMATS_VIEW, /* it is what is read, under another name */
+} formats_memory;
+
 typedef struct formats_interface {
     const char *name, *description;
     const char *const *extensions;                     /* without the dot; NULL at the end */
@@ -97,6 +104,7 @@ typedef struct formats_interface {
                          base_diags *d);
     /* Has the format words for that node of a verified graph, as write would say it? NULL: it has for all. */
     bool (*says)(base_arena *scratch, ops_registry *ops, const ir_model *m, const ir_graph *g, const ir_node *n);
+    formats_memory (*memory)(const ir_node *n); /* NULL: each node has its own */
     /* Files of one tensor with its contents, as the format stores them: their extension, NULL where there are none.
      * read_tensor: *out borrows bytes, or is in the arena; file is used in messages. write_tensor appends the file's bytes. */
     const char *tensor_extension;

@@ -11,6 +11,8 @@
 /* The operators that the output has words for; passes that change what has none run only with it. */
 typedef struct passes_vocabulary {
     bool (*says)(void *user, base_arena *scratch, const ir_model *m, const ir_graph *g, const ir_node *n);
+    bool (*is_over)(void *user, const ir_node *n); /* its kernel writes over what it reads, if nobody else reads that */
+    bool (*is_view)(void *user, const ir_node *n); /* what it gives has the memory of its input 0 */
     void *user;
 } passes_vocabulary;
 

@@ -60,6 +60,10 @@ ir_node *speak_node(speaker *s, const char *word, const uint32_t *inputs, size_t
 uint32_t speak_done(speaker *s);
 /* Both of a node without attributes. */
 uint32_t speak_word(speaker *s, const char *word, const uint32_t *inputs, size_t n, base_type type);
+/* The same of one operand, and of two; a or b by a condition. */
+uint32_t speak_one(speaker *s, const char *word, uint32_t a);
+uint32_t speak_two(speaker *s, const char *word, uint32_t a, uint32_t b);
+uint32_t speak_choose(speaker *s, uint32_t condition, uint32_t a, uint32_t b);
 const ir_shape *speak_shape(const speaker *s, uint32_t t);
 /* Data are copied. */
 uint32_t speak_constant(speaker *s, base_type type, uint32_t rank, const int64_t *dims, const void *data);

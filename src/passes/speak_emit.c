@@ -101,6 +101,18 @@ uint32_t speak_word(speaker *s, const char *word, const uint32_t *inputs, size_t
     return speak_done(s);
 }
 
+uint32_t speak_one(speaker *s, const char *op, uint32_t a) {
+    return speak_word(s, op, &a, 1, BASE_NONE);
+}
+
+uint32_t speak_two(speaker *s, const char *op, uint32_t a, uint32_t b) {
+    return speak_word(s, op, (uint32_t[]){a, b}, 2, BASE_NONE);
+}
+
+uint32_t speak_choose(speaker *s, uint32_t condition, uint32_t a, uint32_t b) {
+    return speak_word(s, "select", (uint32_t[]){condition, a, b}, 3, BASE_NONE);
+}
+
 uint32_t speak_constant(speaker *s, base_type type, uint32_t rank, const int64_t *dims, const void *data) {
     const ir_shape shape = ir_shape_of(rank, dims);
     const uint32_t t = ir_tensor_add(s->m, s->g, "", type, &shape);

@@ -5,18 +5,6 @@
  */
 #include "passes/speak.h"
 
-static uint32_t one(speaker *s, const char *op, uint32_t a) {
-    return speak_word(s, op, &a, 1, BASE_NONE);
-}
-
-static uint32_t two(speaker *s, const char *op, uint32_t a, uint32_t b) {
-    return speak_word(s, op, (uint32_t[]){a, b}, 2, BASE_NONE);
-}
-
-static uint32_t choose(speaker *s, uint32_t condition, uint32_t a, uint32_t b) {
-    return speak_word(s, "select", (uint32_t[]){condition, a, b}, 3, BASE_NONE);
-}
-
 static uint32_t real(speaker *s, double v) {
     return speak_number(s, BASE_F32, v);
 }
@@ -25,7 +13,7 @@ static uint32_t real(speaker *s, double v) {
 static uint32_t polynomial(speaker *s, uint32_t t, const float *a, size_t n) {
     uint32_t y = real(s, (double)a[n - 1]);
     for (size_t k = n - 1; k-- > 0;) {
-        y = two(s, "add", two(s, "mul", y, t), real(s, (double)a[k]));
+        y = speak_two(s, "add", speak_two(s, "mul", y, t), real(s, (double)a[k]));
     }
     return y;
 }
@@ -38,64 +26,68 @@ static uint32_t error_function(speaker *s, uint32_t v) {
     static const float p[] = {1.1283791f,     0.193544790f,    0.0531017035f,
                               0.00388333201f, 0.000284565613f, 1.98678367e-06f};
     static const float q[] = {1.0f, 0.504857183f, 0.115349881f, 0.0152072255f, 0.00118556824f, 3.74201736e-05f};
-    const uint32_t x = two(s, "maximum", two(s, "minimum", v, real(s, 4)), real(s, -4)), t = two(s, "mul", x, x);
+    const uint32_t x = speak_two(s, "maximum", speak_two(s, "minimum", v, real(s, 4)), real(s, -4)),
+                   t = speak_two(s, "mul", x, x);
     const uint32_t over = polynomial(s, t, p, sizeof p / sizeof *p), under = polynomial(s, t, q, sizeof q / sizeof *q);
-    const uint32_t y = two(s, "div", two(s, "mul", x, over), under);
-    return two(s, "maximum", two(s, "minimum", y, real(s, 1)), real(s, -1));
+    const uint32_t y = speak_two(s, "div", speak_two(s, "mul", x, over), under);
+    return speak_two(s, "maximum", speak_two(s, "minimum", y, real(s, 1)), real(s, -1));
 }
 
 /* sqrt(1 - x^2), without loss near 1 */
 static uint32_t other_leg(speaker *s, uint32_t x) {
-    return one(s, "sqrt", two(s, "mul", two(s, "sub", real(s, 1), x), two(s, "add", x, real(s, 1))));
+    return speak_one(s, "sqrt",
+                     speak_two(s, "mul", speak_two(s, "sub", real(s, 1), x), speak_two(s, "add", x, real(s, 1))));
 }
 
 /* Kernels of atan2 do not broadcast. */
 static uint32_t angle(speaker *s, uint32_t y, uint32_t x) {
-    const uint32_t like = two(s, "add", y, x);
+    const uint32_t like = speak_two(s, "add", y, x);
     if (like == IR_NONE) {
         return IR_NONE;
     }
     const ir_shape shape = *speak_shape(s, like); /* the sum itself nobody needs */
     y = speak_broadcast(s, y, shape.rank, shape.dim);
-    return two(s, "atan2", y, speak_broadcast(s, x, shape.rank, shape.dim));
+    return speak_two(s, "atan2", y, speak_broadcast(s, x, shape.rank, shape.dim));
 }
 
 /* The function is the series where |x| is below 1/4, and elsewhere `far`. */
 static uint32_t odd_near_zero(speaker *s, uint32_t x, const float *series, size_t n, uint32_t far) {
-    const uint32_t y = two(s, "mul", x, polynomial(s, two(s, "mul", x, x), series, n));
-    return choose(s, two(s, "less", one(s, "abs", x), real(s, 0.25)), y, far);
+    const uint32_t y = speak_two(s, "mul", x, polynomial(s, speak_two(s, "mul", x, x), series, n));
+    return speak_choose(s, speak_two(s, "less", speak_one(s, "abs", x), real(s, 0.25)), y, far);
 }
 
 static uint32_t inverse_tanh(speaker *s, uint32_t x) {
     static const float series[] = {1.0f, 1.0f / 3, 1.0f / 5, 1.0f / 7, 1.0f / 9, 1.0f / 11};
-    const uint32_t ratio = two(s, "div", two(s, "add", x, real(s, 1)), two(s, "sub", real(s, 1), x));
-    const uint32_t far = two(s, "mul", one(s, "log", ratio), real(s, 0.5));
+    const uint32_t ratio = speak_two(s, "div", speak_two(s, "add", x, real(s, 1)), speak_two(s, "sub", real(s, 1), x));
+    const uint32_t far = speak_two(s, "mul", speak_one(s, "log", ratio), real(s, 0.5));
     return odd_near_zero(s, x, series, sizeof series / sizeof *series, far);
 }
 
 /* Of what is large the square is left out: it might be infinite. */
 static uint32_t inverse_sinh(speaker *s, uint32_t x) {
     static const float series[] = {1.0f, -1.0f / 6, 3.0f / 40, -15.0f / 336, 105.0f / 3456, -945.0f / 42240};
-    const uint32_t a = one(s, "abs", x), square = two(s, "mul", a, a);
-    const uint32_t sum = two(s, "add", a, one(s, "sqrt", two(s, "add", square, real(s, 1))));
-    const uint32_t large = two(s, "add", one(s, "log", a), real(s, 0.693147180559945309));
-    const uint32_t y = choose(s, two(s, "less", a, real(s, 10000)), one(s, "log", sum), large);
-    const uint32_t far = choose(s, two(s, "less", x, real(s, 0)), two(s, "mul", y, real(s, -1)), y);
+    const uint32_t a = speak_one(s, "abs", x), square = speak_two(s, "mul", a, a);
+    const uint32_t sum = speak_two(s, "add", a, speak_one(s, "sqrt", speak_two(s, "add", square, real(s, 1))));
+    const uint32_t large = speak_two(s, "add", speak_one(s, "log", a), real(s, 0.693147180559945309));
+    const uint32_t y = speak_choose(s, speak_two(s, "less", a, real(s, 10000)), speak_one(s, "log", sum), large);
+    const uint32_t far = speak_choose(s, speak_two(s, "less", x, real(s, 0)), speak_two(s, "mul", y, real(s, -1)), y);
     return odd_near_zero(s, x, series, sizeof series / sizeof *series, far);
 }
 
 /* 2 atanh(sqrt((x - 1) / (x + 1))) below 2, log(x + sqrt(x - 1) sqrt(x + 1)) from there on. */
 static uint32_t inverse_cosh(speaker *s, uint32_t x) {
-    const uint32_t less = two(s, "sub", x, real(s, 1)), more = two(s, "add", x, real(s, 1));
-    const uint32_t near = two(s, "mul", inverse_tanh(s, one(s, "sqrt", two(s, "div", less, more))), real(s, 2));
-    const uint32_t root = two(s, "mul", one(s, "sqrt", less), one(s, "sqrt", more));
-    return choose(s, two(s, "less", x, real(s, 2)), near, one(s, "log", two(s, "add", x, root)));
+    const uint32_t less = speak_two(s, "sub", x, real(s, 1)), more = speak_two(s, "add", x, real(s, 1));
+    const uint32_t near =
+        speak_two(s, "mul", inverse_tanh(s, speak_one(s, "sqrt", speak_two(s, "div", less, more))), real(s, 2));
+    const uint32_t root = speak_two(s, "mul", speak_one(s, "sqrt", less), speak_one(s, "sqrt", more));
+    return speak_choose(s, speak_two(s, "less", x, real(s, 2)), near,
+                        speak_one(s, "log", speak_two(s, "add", x, root)));
 }
 
 /* The remainder of amounts, which is exact, with the sign of the dividend. */
 static uint32_t remainder_of_reals(speaker *s, uint32_t a, uint32_t b) {
-    const uint32_t r = two(s, "floor_mod", one(s, "abs", a), one(s, "abs", b));
-    return choose(s, two(s, "less", a, real(s, 0)), two(s, "mul", r, real(s, -1)), r);
+    const uint32_t r = speak_two(s, "floor_mod", speak_one(s, "abs", a), speak_one(s, "abs", b));
+    return speak_choose(s, speak_two(s, "less", a, real(s, 0)), speak_two(s, "mul", r, real(s, -1)), r);
 }
 
 uint32_t speak_function(speaker *s, lang_word w, base_type type, const uint32_t *v) {
@@ -128,8 +120,8 @@ uint32_t speak_function(speaker *s, lang_word w, base_type type, const uint32_t 
 
 /* Halves of integers, and what is left of each: 0 or 1. */
 static uint32_t half_of(speaker *s, uint32_t a, uint32_t *lowest) {
-    const uint32_t half = two(s, "right_shift", a, speak_scalar(s, BASE_I32, (base_value){.i = 1}));
-    *lowest = two(s, "sub", a, two(s, "add", half, half));
+    const uint32_t half = speak_two(s, "right_shift", a, speak_scalar(s, BASE_I32, (base_value){.i = 1}));
+    *lowest = speak_two(s, "sub", a, speak_two(s, "add", half, half));
     return half;
 }
 
@@ -137,8 +129,8 @@ static uint32_t half_of(speaker *s, uint32_t a, uint32_t *lowest) {
 static uint32_t both_bits(speaker *s, uint32_t a, uint32_t b) {
     uint32_t low[2];
     const uint32_t x = half_of(s, a, &low[0]), y = half_of(s, b, &low[1]);
-    const uint32_t twice = two(s, "sub", two(s, "add", x, y), two(s, "bitwise_xor", x, y));
-    return two(s, "add", twice, two(s, "mul", low[0], low[1]));
+    const uint32_t twice = speak_two(s, "sub", speak_two(s, "add", x, y), speak_two(s, "bitwise_xor", x, y));
+    return speak_two(s, "add", twice, speak_two(s, "mul", low[0], low[1]));
 }
 
 static uint32_t bits_of_i32(speaker *s, lang_word w, const uint32_t *v) {
@@ -146,11 +138,11 @@ static uint32_t bits_of_i32(speaker *s, lang_word w, const uint32_t *v) {
     case LANG_BITAND:
         return both_bits(s, v[0], v[1]);
     case LANG_BITOR:
-        return two(s, "add", two(s, "bitwise_xor", v[0], v[1]), both_bits(s, v[0], v[1]));
+        return speak_two(s, "add", speak_two(s, "bitwise_xor", v[0], v[1]), both_bits(s, v[0], v[1]));
     case LANG_BITXOR:
-        return two(s, "bitwise_xor", v[0], v[1]);
+        return speak_two(s, "bitwise_xor", v[0], v[1]);
     case LANG_BITNOT:
-        return two(s, "bitwise_xor", v[0], speak_scalar(s, BASE_I32, (base_value){.i = -1}));
+        return speak_two(s, "bitwise_xor", v[0], speak_scalar(s, BASE_I32, (base_value){.i = -1}));
     default:
         return IR_NONE;
     }

@@ -5,10 +5,6 @@
  */
 #include "passes/speak.h"
 
-static uint32_t two(speaker *s, const char *op, uint32_t a, uint32_t b) {
-    return speak_word(s, op, (uint32_t[]){a, b}, 2, BASE_NONE);
-}
-
 /* The binary logarithm of each element; -1: it is no power of two. */
 static int exponent_of(const ir_tensor *b, uint64_t i) {
     const int64_t v = base_load(BASE_I64, b->data, i).i;
@@ -73,26 +69,26 @@ static uint32_t shifted(speaker *s, uint32_t a, uint32_t b, bool high) {
     const uint32_t bits = speak_reshape(s, speak_word(s, "bitcast", &a, 1, BASE_I32), 2, halves);
     const uint32_t upper = half_of(s, bits, halves[0], &shape, 1);
     if (high) {
-        return speak_cast(s, two(s, "right_shift", upper, of_exponents(s, b, BASE_I32, COUNT_HIGH)), BASE_I64);
+        return speak_cast(s, speak_two(s, "right_shift", upper, of_exponents(s, b, BASE_I32, COUNT_HIGH)), BASE_I64);
     }
     const uint32_t lower = half_of(s, bits, halves[0], &shape, 0);
     const uint32_t part =
-        two(s, "right_shift", speak_word(s, "bitcast", &lower, 1, BASE_U32), of_exponents(s, b, BASE_U32, COUNT));
-    const uint32_t whole = two(s, "mul", speak_cast(s, upper, BASE_I64), of_exponents(s, b, BASE_I64, REST));
-    return two(s, "add", whole, speak_cast(s, part, BASE_I64));
+        speak_two(s, "right_shift", speak_word(s, "bitcast", &lower, 1, BASE_U32), of_exponents(s, b, BASE_U32, COUNT));
+    const uint32_t whole = speak_two(s, "mul", speak_cast(s, upper, BASE_I64), of_exponents(s, b, BASE_I64, REST));
+    return speak_two(s, "add", whole, speak_cast(s, part, BASE_I64));
 }
 
 uint32_t speak_quotient(speaker *s, uint32_t a, uint32_t b) {
     const speak_mark mark = speak_here(s);
     bool high = false;
-    uint32_t t = two(s, "div", a, b);
+    uint32_t t = speak_two(s, "div", a, b);
     if (t != IR_NONE || a == IR_NONE || b == IR_NONE || s->g->tensors.at[a].type != BASE_I64 ||
         !by_shifts(s, b, &high)) {
         return t;
     }
-    const uint32_t zero = speak_number(s, BASE_I64, 0), less = two(s, "less", a, zero);
+    const uint32_t zero = speak_number(s, BASE_I64, 0), less = speak_two(s, "less", a, zero);
     const uint32_t inputs[] = {less, of_exponents(s, b, BASE_I64, LESS_ONE), zero};
-    t = shifted(s, two(s, "add", a, speak_word(s, "select", inputs, 3, BASE_NONE)), b, high);
+    t = shifted(s, speak_two(s, "add", a, speak_word(s, "select", inputs, 3, BASE_NONE)), b, high);
     if (t == IR_NONE) {
         speak_back(s, mark);
     }
@@ -100,7 +96,7 @@ uint32_t speak_quotient(speaker *s, uint32_t a, uint32_t b) {
 }
 
 uint32_t speak_quotient_down(speaker *s, uint32_t a, uint32_t b, uint32_t remainder) {
-    const uint32_t t = two(s, "div", two(s, "sub", a, remainder), b);
+    const uint32_t t = speak_two(s, "div", speak_two(s, "sub", a, remainder), b);
     bool high = false;
     if (t != IR_NONE || a == IR_NONE || b == IR_NONE || s->g->tensors.at[a].type != BASE_I64 ||
         !by_shifts(s, b, &high)) {

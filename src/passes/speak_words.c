@@ -37,18 +37,6 @@ static uint32_t integer(speaker *s, base_type type, int64_t v) {
     return speak_scalar(s, type, (base_value){.i = v});
 }
 
-static uint32_t one(speaker *s, const char *op, uint32_t a) {
-    return speak_word(s, op, &a, 1, BASE_NONE);
-}
-
-static uint32_t two(speaker *s, const char *op, uint32_t a, uint32_t b) {
-    return speak_word(s, op, (uint32_t[]){a, b}, 2, BASE_NONE);
-}
-
-static uint32_t choose(speaker *s, uint32_t condition, uint32_t a, uint32_t b) {
-    return speak_word(s, "select", (uint32_t[]){condition, a, b}, 3, BASE_NONE);
-}
-
 uint32_t speak_cast(speaker *s, uint32_t t, base_type type) {
     return t == IR_NONE || type_at(s, t) == type ? t : speak_word(s, "cast", &t, 1, type);
 }
@@ -69,15 +57,16 @@ uint32_t speak_gather(speaker *s, uint32_t x, uint32_t index) {
 
 /* The remainder with the divisor's sign, of integers. */
 static uint32_t remainder_of(speaker *s, uint32_t a, uint32_t b) {
-    const uint32_t t = two(s, "floor_mod", a, b);
-    return t != IR_NONE ? t : two(s, "mod", a, b);
+    const uint32_t t = speak_two(s, "floor_mod", a, b);
+    return t != IR_NONE ? t : speak_two(s, "mod", a, b);
 }
 
 /* With the dividend's sign: where that is another, and it is not 0, the divisor comes off. */
 static uint32_t remainder_towards_zero(speaker *s, base_type type, uint32_t a, uint32_t b) {
     const uint32_t r = remainder_of(s, a, b), zero = speak_number(s, type, 0);
-    const uint32_t other = two(s, "not_equal", two(s, "less", r, zero), two(s, "less", a, zero));
-    return choose(s, two(s, "logical_and", two(s, "not_equal", r, zero), other), two(s, "sub", r, b), r);
+    const uint32_t other = speak_two(s, "not_equal", speak_two(s, "less", r, zero), speak_two(s, "less", a, zero));
+    return speak_choose(s, speak_two(s, "logical_and", speak_two(s, "not_equal", r, zero), other),
+                        speak_two(s, "sub", r, b), r);
 }
 
 /* ---- fixed point ---- */
@@ -106,12 +95,12 @@ static bool at_least(const speaker *s, uint32_t t, int64_t least) {
 static uint32_t high_product(speaker *s, uint32_t a, uint32_t b, unsigned bits) {
     const base_type type = type_at(s, a);
     const int64_t half = (int64_t)1 << (bits - 1);
-    const uint32_t p = two(s, "mul", speak_cast(s, a, BASE_I64), speak_cast(s, b, BASE_I64));
-    const uint32_t less = two(s, "less", p, integer(s, BASE_I64, 0));
-    const uint32_t nudge = choose(s, less, integer(s, BASE_I64, 1 - half), integer(s, BASE_I64, half));
-    uint32_t q = speak_quotient(s, two(s, "add", p, nudge), integer(s, BASE_I64, 2 * half));
+    const uint32_t p = speak_two(s, "mul", speak_cast(s, a, BASE_I64), speak_cast(s, b, BASE_I64));
+    const uint32_t less = speak_two(s, "less", p, integer(s, BASE_I64, 0));
+    const uint32_t nudge = speak_choose(s, less, integer(s, BASE_I64, 1 - half), integer(s, BASE_I64, half));
+    uint32_t q = speak_quotient(s, speak_two(s, "add", p, nudge), integer(s, BASE_I64, 2 * half));
     if (!at_least(s, b, 1 - 2 * half) && !at_least(s, a, 1 - 2 * half)) {
-        q = two(s, "minimum", q, integer(s, BASE_I64, 2 * half - 1));
+        q = speak_two(s, "minimum", q, integer(s, BASE_I64, 2 * half - 1));
     }
     return speak_cast(s, q, type);
 }
@@ -130,9 +119,10 @@ static uint32_t rounding_shift(speaker *s, uint32_t x, uint32_t n) {
     }
     const uint32_t wide = speak_cast(s, x, BASE_I64), d = power(s, n);
     const uint32_t half = speak_quotient(s, d, integer(s, BASE_I64, 2));
-    const uint32_t less = two(s, "less", wide, integer(s, BASE_I64, 0));
-    const uint32_t nudge = choose(s, less, two(s, "sub", integer(s, BASE_I64, 0), half), half);
-    return speak_cast(s, speak_quotient(s, two(s, "add", wide, nudge), d), x == IR_NONE ? BASE_I32 : type_at(s, x));
+    const uint32_t less = speak_two(s, "less", wide, integer(s, BASE_I64, 0));
+    const uint32_t nudge = speak_choose(s, less, speak_two(s, "sub", integer(s, BASE_I64, 0), half), half);
+    return speak_cast(s, speak_quotient(s, speak_two(s, "add", wide, nudge), d),
+                      x == IR_NONE ? BASE_I32 : type_at(s, x));
 }
 
 static uint32_t floor_quotient(speaker *s, uint32_t a, uint32_t b) {
@@ -153,8 +143,8 @@ static uint32_t leading_zeros(speaker *s, uint32_t x) {
         base_store(BASE_I64, list, (uint64_t)k, (base_value){.i = (int64_t)1 << k});
     }
     const uint32_t wide = speak_cast(s, x, BASE_I64);
-    const uint32_t less =
-        two(s, "less", speak_reshape(s, wide, shape.rank + 1, dims), speak_constant(s, BASE_I64, 1, &count, list));
+    const uint32_t less = speak_two(s, "less", speak_reshape(s, wide, shape.rank + 1, dims),
+                                    speak_constant(s, BASE_I64, 1, &count, list));
     uint32_t n = speak_cast(s, less, BASE_I32);
     if (n == IR_NONE) {
         return IR_NONE;
@@ -162,8 +152,8 @@ static uint32_t leading_zeros(speaker *s, uint32_t x) {
     ir_node *sum = speak_node(s, "sum", &n, 1, BASE_NONE);
     ir_attr_ints(s->m, sum, "axes", &axis, 1);
     ir_attr_int(s->m, sum, "keepdims", 0);
-    n = two(s, "add", speak_done(s), integer(s, BASE_I32, 1));
-    return choose(s, two(s, "less", wide, integer(s, BASE_I64, 0)), integer(s, BASE_I32, 0), n);
+    n = speak_two(s, "add", speak_done(s), integer(s, BASE_I32, 1));
+    return speak_choose(s, speak_two(s, "less", wide, integer(s, BASE_I64, 0)), integer(s, BASE_I32, 0), n);
 }
 
 /* The nearest that the type has. */
@@ -179,27 +169,27 @@ static uint32_t saturate(speaker *s, uint32_t x, base_type type) {
         const uint32_t wide = speak_cast(s, x, base_type_bits(type) > 16 ? BASE_F64 : from);
         const uint32_t low = wide == IR_NONE ? IR_NONE : speak_number(s, type_at(s, wide), (double)lo),
                        high = wide == IR_NONE ? IR_NONE : speak_number(s, type_at(s, wide), (double)hi);
-        return speak_cast(s, two(s, "maximum", two(s, "minimum", wide, high), low), type);
+        return speak_cast(s, speak_two(s, "maximum", speak_two(s, "minimum", wide, high), low), type);
     }
     base_type_range(from, &own_lo, &own_hi);
     const base_type wide = base_type_bits(from) < 32 ? BASE_I32 : from;
     uint32_t t = speak_cast(s, x, wide);
     if (own_hi > hi) {
-        t = two(s, "minimum", t, integer(s, wide, (int64_t)hi));
+        t = speak_two(s, "minimum", t, integer(s, wide, (int64_t)hi));
     }
     if (own_lo < lo) {
-        t = two(s, "maximum", t, integer(s, wide, lo));
+        t = speak_two(s, "maximum", t, integer(s, wide, lo));
     }
     return speak_cast(s, t, type);
 }
 
 /* Halves away from zero, exactly. */
 static uint32_t round_away(speaker *s, base_type type, uint32_t x) {
-    const uint32_t a = one(s, "abs", x), f = one(s, "floor", a);
-    const uint32_t below = two(s, "less", two(s, "sub", a, f), speak_number(s, type, 0.5));
-    const uint32_t y = choose(s, below, f, two(s, "add", f, speak_number(s, type, 1)));
-    const uint32_t negative = two(s, "less", x, speak_number(s, type, 0));
-    return choose(s, negative, two(s, "mul", y, speak_number(s, type, -1)), y);
+    const uint32_t a = speak_one(s, "abs", x), f = speak_one(s, "floor", a);
+    const uint32_t below = speak_two(s, "less", speak_two(s, "sub", a, f), speak_number(s, type, 0.5));
+    const uint32_t y = speak_choose(s, below, f, speak_two(s, "add", f, speak_number(s, type, 1)));
+    const uint32_t negative = speak_two(s, "less", x, speak_number(s, type, 0));
+    return speak_choose(s, negative, speak_two(s, "mul", y, speak_number(s, type, -1)), y);
 }
 
 /* What is said in other words, where there is no operator: equal, of integers; else but for rounding, which near 0 may be more
@@ -208,32 +198,32 @@ static uint32_t other_words(speaker *s, lang_word w, base_type type, base_type t
     uint32_t a, b;
     switch (w) {
     case LANG_RSQRT:
-        return two(s, "div", speak_number(s, type, 1), one(s, "sqrt", v[0]));
+        return speak_two(s, "div", speak_number(s, type, 1), speak_one(s, "sqrt", v[0]));
     case LANG_EXPM1:
-        return two(s, "sub", one(s, "exp", v[0]), speak_number(s, type, 1));
+        return speak_two(s, "sub", speak_one(s, "exp", v[0]), speak_number(s, type, 1));
     case LANG_LOG1P:
-        return one(s, "log", two(s, "add", v[0], speak_number(s, type, 1)));
+        return speak_one(s, "log", speak_two(s, "add", v[0], speak_number(s, type, 1)));
     case LANG_EXP2:
-        return one(s, "exp", two(s, "mul", v[0], speak_number(s, type, 0.693147180559945309)));
+        return speak_one(s, "exp", speak_two(s, "mul", v[0], speak_number(s, type, 0.693147180559945309)));
     case LANG_SINH:
     case LANG_COSH:
-        a = one(s, "exp", v[0]);
-        b = two(s, "div", speak_number(s, type, 1), a);
-        a = two(s, w == LANG_SINH ? "sub" : "add", a, b);
-        return two(s, "mul", a, speak_number(s, type, 0.5));
+        a = speak_one(s, "exp", v[0]);
+        b = speak_two(s, "div", speak_number(s, type, 1), a);
+        a = speak_two(s, w == LANG_SINH ? "sub" : "add", a, b);
+        return speak_two(s, "mul", a, speak_number(s, type, 0.5));
     case LANG_NEG:
-        return two(s, "mul", v[0], speak_number(s, type, -1));
+        return speak_two(s, "mul", v[0], speak_number(s, type, -1));
     case LANG_TAN:
-        return two(s, "div", one(s, "sin", v[0]), one(s, "cos", v[0]));
+        return speak_two(s, "div", speak_one(s, "sin", v[0]), speak_one(s, "cos", v[0]));
     case LANG_ISNAN:
-        return two(s, "not_equal", v[0], v[0]);
+        return speak_two(s, "not_equal", v[0], v[0]);
     case LANG_ISINF:
-        return two(s, "equal", one(s, "abs", v[0]), speak_number(s, type, INFINITY));
+        return speak_two(s, "equal", speak_one(s, "abs", v[0]), speak_number(s, type, INFINITY));
     case LANG_RHA:
         return round_away(s, type, v[0]);
     case LANG_TRUNC:
-        a = two(s, "less", v[0], speak_number(s, type, 0));
-        return choose(s, a, one(s, "ceil", v[0]), one(s, "floor", v[0]));
+        a = speak_two(s, "less", v[0], speak_number(s, type, 0));
+        return speak_choose(s, a, speak_one(s, "ceil", v[0]), speak_one(s, "floor", v[0]));
     case LANG_SRDHM:
         return high_product(s, v[0], v[1], 31);
     case LANG_SRDHM16:
@@ -241,7 +231,7 @@ static uint32_t other_words(speaker *s, lang_word w, base_type type, base_type t
     case LANG_RDIVPOT:
         return rounding_shift(s, v[0], v[1]);
     case LANG_SHL:
-        return speak_cast(s, two(s, "mul", speak_cast(s, v[0], BASE_I64), power(s, v[1])), type);
+        return speak_cast(s, speak_two(s, "mul", speak_cast(s, v[0], BASE_I64), power(s, v[1])), type);
     case LANG_SHR:
         return speak_cast(s, floor_quotient(s, speak_cast(s, v[0], BASE_I64), power(s, v[1])), type);
     case LANG_DIV:
@@ -249,7 +239,7 @@ static uint32_t other_words(speaker *s, lang_word w, base_type type, base_type t
     case LANG_TDIV:
         return speak_quotient(s, v[0], v[1]);
     case LANG_TREM:
-        a = two(s, "sub", v[0], two(s, "mul", two(s, "div", v[0], v[1]), v[1]));
+        a = speak_two(s, "sub", v[0], speak_two(s, "mul", speak_two(s, "div", v[0], v[1]), v[1]));
         return a != IR_NONE ? a : remainder_towards_zero(s, type, v[0], v[1]);
     case LANG_CLZ:
         return leading_zeros(s, v[0]);
@@ -312,7 +302,7 @@ uint32_t speak_scalar_word(speaker *s, lang_word w, base_type type, base_type to
         }
         uint32_t t = IR_NONE;
         if (all) {
-            t = chooses ? choose(s, wide[0], wide[1], wide[2])
+            t = chooses ? speak_choose(s, wide[0], wide[1], wide[2])
                         : say(s, w, width, to == BASE_BOOL ? to : width, wide, n);
         }
         t = speak_cast(s, t, to);
@@ -321,7 +311,7 @@ uint32_t speak_scalar_word(speaker *s, lang_word w, base_type type, base_type to
         }
         speak_back(s, mark);
     }
-    uint32_t t = chooses ? choose(s, v[0], v[1], v[2]) : say(s, w, type, to, v, n);
+    uint32_t t = chooses ? speak_choose(s, v[0], v[1], v[2]) : say(s, w, type, to, v, n);
     if (t == IR_NONE) {
         speak_back(s, mark);
         t = speak_bits(s, w, type, v, n);

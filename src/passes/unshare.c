@@ -1,31 +1,20 @@
 /* unshare.c - what kernels compute in place is not read again under another name.
  *
- * Takes graphs in executable order, for LiteRT, which gives a reshaped tensor the memory of the other, and lets some kernels write where they
- * read if nobody else reads that: it asks so of the tensor that they read and of the one that first had the memory, and not of those
- * between. Gives them with a copy, by a transpose that moves nothing, before a reshape whose result is written over while what it
- * reshapes is read later.
+ * Takes graphs in executable order, for a runtime that gives a reshaped tensor the memory of the other, and lets some kernels write
+ * where they read if nobody else reads that: LiteRT asks so of the tensor that they read and of the one that first had the memory, and
+ * not of those between. Which nodes those are the vocabulary says. Gives them with a copy, by a transpose that moves nothing, before
+ * a reshape whose result is written over while what it reshapes is read later.
  */
 #include <string.h>
 
 #include "passes/passes_private.h"
 
-static bool is_among(const char *word, const char *const *list, size_t n) {
-    bool is = false;
-    for (size_t i = 0; i < n; i++) {
-        is = is || strcmp(word, list[i]) == 0;
-    }
-    return is;
+static bool is_in_place(const passes_edit *e, const ir_node *n) {
+    return e->c->vocabulary->is_over(e->c->vocabulary->user, n);
 }
 
-/* Kernels that write over what they read (measured: LiteRT 2.3.0). */
-static bool is_in_place(const ir_node *n) {
-    static const char *const words[] = {"add", "sub", "mul", "div", "softmax", "dynamic_update_slice"};
-    return is_among(n->op, words, sizeof words / sizeof words[0]);
-}
-
-static bool is_view(const ir_node *n) {
-    static const char *const words[] = {"reshape", "identity", "squeeze", "expand_dims", "bitcast"};
-    return n->input_count > 0 && n->output_count == 1 && is_among(n->op, words, sizeof words / sizeof words[0]);
+static bool is_view(const passes_edit *e, const ir_node *n) {
+    return n->input_count > 0 && n->output_count == 1 && e->c->vocabulary->is_view(e->c->vocabulary->user, n);
 }
 
 /* Of each tensor the last node that reads it; IR_NONE: none does. */
@@ -45,14 +34,14 @@ static uint32_t *last_readers(const passes_edit *e) {
 /* Is node i a reshape of what is read after its result has been written over? */
 static bool is_hazard(const passes_edit *e, const uint32_t *last, size_t i) {
     const ir_node *view = &e->g->nodes.at[i];
-    const uint32_t t = is_view(view) ? view->inputs[0] : IR_NONE;
+    const uint32_t t = is_view(e, view) ? view->inputs[0] : IR_NONE;
     if (t == IR_NONE || e->uses[t] < 2 || e->is_output[t] || e->producer[t] == IR_NONE ||
         e->g->tensors.at[t].state != IR_NONE || !passes_single(e, view->outputs[0])) {
         return false;
     }
     const ir_node *from = &e->g->nodes.at[e->producer[t]];
     const uint32_t writer = last[view->outputs[0]];
-    return (is_in_place(from) || is_view(from)) && writer != IR_NONE && is_in_place(&e->g->nodes.at[writer]) &&
+    return (is_in_place(e, from) || is_view(e, from)) && writer != IR_NONE && is_in_place(e, &e->g->nodes.at[writer]) &&
            last[t] > writer;
 }
 
@@ -77,7 +66,7 @@ static void visit(passes_edit *e, const uint32_t *last, size_t i) {
 }
 
 base_status passes_unshare(passes_context *c, ir_model *m, base_diags *d) {
-    if (!passes_asked(c, "unshare")) {
+    if (!passes_asked(c, "unshare") || c->vocabulary == NULL) {
         return BASE_OK;
     }
     for (size_t i = 0; i < m->graphs.n; i++) {

@@ -1,4 +1,4 @@
-/* kernels.c - whether a runtime has a kernel for an operator's plain numbers (kernels.def).
+/* kernels.c - whether a runtime has a kernel for an operator's plain numbers, and whose memory it writes (kernels.def).
  *
  * Takes an operator as a row says it. Gives nothing where some runtime's kernel takes its types and ranks, or the reason why none does, with
  * the types that one would take.
@@ -20,38 +20,50 @@ typedef struct ranks {
     uint32_t least, most;
 } ranks;
 
-static const takes types[] = {
-#define TAKES(builtin, input, types) {TFLITE_OP_##builtin, false, input, types},
-#define GIVES(builtin, output, types) {TFLITE_OP_##builtin, true, output, types},
+#define TAKES(builtin, input, types)
+#define GIVES(builtin, output, types)
 #define RANKS(builtin, input, least, most)
 #define ONE_TYPE(builtin)
+#define OVER(builtin)
+#define VIEW(builtin)
+
+static const takes types[] = {
+#undef TAKES
+#undef GIVES
+#define TAKES(builtin, input, types) {TFLITE_OP_##builtin, false, input, types},
+#define GIVES(builtin, output, types) {TFLITE_OP_##builtin, true, output, types},
 #include "formats/tflite/kernels.def"
 #undef TAKES
 #undef GIVES
-#undef RANKS
+#define TAKES(builtin, input, types)
+#define GIVES(builtin, output, types)
 };
 
 static const ranks extents[] = {
-#define TAKES(builtin, input, types)
-#define GIVES(builtin, output, types)
+#undef RANKS
 #define RANKS(builtin, input, least, most) {TFLITE_OP_##builtin, input, least, most},
 #include "formats/tflite/kernels.def"
-#undef TAKES
-#undef GIVES
 #undef RANKS
-#undef ONE_TYPE
+#define RANKS(builtin, input, least, most)
 };
 
 static const tflite_builtin of_one_type[] = {
-#define TAKES(builtin, input, types)
-#define GIVES(builtin, output, types)
-#define RANKS(builtin, input, least, most)
+#undef ONE_TYPE
 #define ONE_TYPE(builtin) TFLITE_OP_##builtin,
 #include "formats/tflite/kernels.def"
-#undef TAKES
-#undef GIVES
-#undef RANKS
 #undef ONE_TYPE
+#define ONE_TYPE(builtin)
+};
+
+static const struct {
+    tflite_builtin builtin;
+    formats_memory memory;
+} memories[] = {
+#undef OVER
+#undef VIEW
+#define OVER(builtin) {TFLITE_OP_##builtin, FORMATS_OVER},
+#define VIEW(builtin) {TFLITE_OP_##builtin, FORMATS_VIEW},
+#include "formats/tflite/kernels.def"
 };
 
 /* Tensor number i of the operator's inputs in the file; NULL: it is absent, or a constant that a step has put. */
@@ -120,4 +132,17 @@ void tflite_check_kernel(tflite_out *out) {
             out,
             "no runtime's kernel of it reads a scale for each column: give the matrix one scale, or multiply reals");
     }
+}
+
+formats_memory tflite_memory(const ir_node *n) {
+    const char *op = strcmp(n->op, "identity") == 0 ? "reshape" : n->op; /* as which copies are written */
+    const tflite_word *w;
+    for (size_t k = 0; (w = tflite_word_at(k)) != NULL; k++) {
+        for (size_t i = 0; strcmp(w->word, op) == 0 && i < sizeof memories / sizeof *memories; i++) {
+            if (memories[i].builtin == w->builtin) {
+                return memories[i].memory;
+            }
+        }
+    }
+    return FORMATS_OWN;
 }

@@ -416,4 +416,5 @@ const formats_interface formats_tflite = {
     .read = read,
     .write = tflite_write,
     .says = tflite_says,
+    .memory = tflite_memory,
 };

@@ -54,6 +54,8 @@ typedef struct tflite_file {
 
 /* The model's tables; ops: the operators' definitions, NULL: Burin's; what TFLite has no words for is listed, each with its place. */
 base_status tflite_say_model(base_arena *arena, const ir_model *m, ops_registry *ops, tflite_file *file, base_diags *d);
+/* formats_tflite.memory */
+formats_memory tflite_memory(const ir_node *n);
 /* formats_tflite.says */
 bool tflite_says(base_arena *scratch, ops_registry *ops, const ir_model *m, const ir_graph *g, const ir_node *n);
 /* The least version of the operator that knows this use of it. inputs and outputs: tensors as in the file, IR_NONE for

@@ -17,6 +17,7 @@
 #define MOST_WORK ((uint64_t)1 << 25) /* of an analysis that is not told how much */
 #define MOST_TAPS ((uint64_t)1 << 20) /* of one reduction that is taken tap by tap */
 #define MOST_ELEMENTS 64              /* of a constant that are looked at for one index that is an interval */
+#define ADDRESS_WORK 16u              /* of a flat index, whose form is found each time */
 #define MOST_STAGES 8u                /* stages that read each other */
 
 typedef struct span {
@@ -275,6 +276,7 @@ static span constant_box(question *q, const lang_tensor *t, uint32_t tensor, con
         }
     }
     span out = unknown();
+    (void)spend(q, (uint64_t)count);
     for (int64_t i = 0; i < count; i++) {
         int64_t element = 0;
         for (uint32_t k = 0; k < t->rank; k++) {
@@ -331,6 +333,7 @@ static span flat_contents(question *q, lang_ref e, const lang_node *n, const spa
     int64_t lo, hi;
     if (t->data != NULL && at->known && at->lo.i >= 0 && at->hi.i < all && at->hi.i - at->lo.i < MOST_ELEMENTS) {
         span out = single(t->type, base_load(t->type, t->data, at->lo.u));
+        (void)spend(q, (uint64_t)(at->hi.i - at->lo.i));
         for (int64_t i = at->lo.i + 1; i <= at->hi.i; i++) {
             out = join(t->type, out, single(t->type, base_load(t->type, t->data, (uint64_t)i)));
         }
@@ -340,6 +343,7 @@ static span flat_contents(question *q, lang_ref e, const lang_node *n, const spa
         return anywhere(q, n->index);
     }
     const int64_t inside = elements_of(t, c->axis + 1), period = elements_of(t, c->axis);
+    (void)spend(q, ADDRESS_WORK);
     if (!address(q, lang_operand(q->p, e, 0), period, &lo, &hi)) {
         return anywhere(q, n->index);
     }

@@ -11,9 +11,10 @@
 
 #define FOLD_LIMIT ((uint64_t)1 << 26) /* bytes of one folded stage */
 #define MOST_CHANNELS 16384
-#define MOST_WORK ((uint64_t)1 << 26) /* of ranges, for all nodes */
-#define MOST_TRIES 8u                 /* each finds nodes that stay as they are */
-#define ROUNDED 4                     /* channels are kept in such groups: what is worked on together */
+#define MOST_ELEMENTS ((uint64_t)1 << 26) /* of a tensor */
+#define MOST_WORK ((uint64_t)1 << 26)     /* of ranges, for all nodes */
+#define MOST_TRIES 8u                     /* each finds nodes that stay as they are */
+#define ROUNDED 4                         /* channels are kept in such groups: what is worked on together */
 
 /* ---- programs ---- */
 
@@ -21,7 +22,9 @@ static bool is_plain(const ir_graph *g, const ir_node *n) {
     bool plain = n->output_count == 1 && ir_control_of(n) == IR_PLAIN && !ir_is_fused(n);
     for (size_t k = 0; plain && k < n->input_count + n->output_count; k++) {
         const uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
-        plain = t == IR_NONE || (g->tensors.at[t].state == IR_NONE && passes_is_fixed(&g->tensors.at[t].shape));
+        uint64_t elements = 0;
+        plain = t == IR_NONE || (g->tensors.at[t].state == IR_NONE && passes_is_fixed(&g->tensors.at[t].shape) &&
+                                 ir_shape_elements(&g->tensors.at[t].shape, &elements) && elements <= MOST_ELEMENTS);
     }
     return plain;
 }

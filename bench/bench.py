@@ -39,6 +39,7 @@ NETS = [
     ("IC", "ic_resnet8_int8", 4.0, 107_490_000, 143_992, 55_092, 28_000_000, 73_000_000),
     ("AD", "ad_toycar_int8_intio", 1.5, 1_953_920, 297_016, 2_676, 660_000, 1_650_000),
 ]
+CODE, FLASH = 8192, {"KWS": 42_000, "VWW": 75_000, "IC": 95_000, "AD": 285_000}
 VWW_EVALUATED_MS, VWW_COMPILED_MS, START_MS, MEGA_OPS = 300, 200, 5, 300
 ONNX_INSPECT_MS = {"gigabyte": 100, "nodes": 200}
 ONNX_COMPILE_MS, ONNX_MEMORY_MB = 200, 150
@@ -291,6 +292,27 @@ def cortexm(result, nets, options):
                       number(peer) if peer else "-", f"{peer / got['instructions']:.1f}" if peer else "-", number(got["flash"]),
                       number(flash) if flash else "-", number(got["ram"]), number(got["stack"]), number(ram) if ram else "-")
         table.show()
+    result["flash"]["latency"] = result["cortex_m4"]
+    sizes(result["flash"], nets)
+
+
+def sizes(result, nets):
+    """Goal size: code of one network with its whole interface, flash of the program that runs it, both against the bars and TFLM's."""
+    number = "{:,}".format
+    table = Table("Flash on a Cortex-M4, --goal size (code: all of the module's functions, without constants; flash: the linked program, -O2)",
+                  ["net", "code -Os", "code -O2", "bar", "", "predicted", "functions off by", "constants", "flash", "bar", "", "TFLM ref", "flash, latency",
+                   "instructions", "outputs"])
+    for name, model, given, golden, _, _, tflm, *_ in nets:
+        small, fast = board.sizes(BURIN, model, ["--goal", "size"]), board.sizes(BURIN, model, ["--goal", "size"], "-O2")
+        got = board.measure(BURIN, SHARED, model, given.read_bytes(), golden.read_bytes(), words=["--goal", "size"])
+        off = statistics.median(abs(a - b) / a for a, b in small["functions"].values())
+        bar = FLASH.get(name)
+        result[name] = {**got, "small": small, "fast": fast, "bar": bar, "tflm_flash": tflm}
+        table.add(name, number(small["code"]), number(fast["code"]), number(CODE), verdict(fast["code"] <= CODE), number(small["predicted"]), f"{100 * off:.0f} %",
+                  number(small["constants"]), number(got["flash"]), number(bar) if bar else "-", verdict(got["flash"] <= bar) if bar else "",
+                  number(tflm) if tflm else "-", number(result["latency"][name]["flash"]), number(got["instructions"]), "exact" if got["exact"] else "DIFFER")
+    del result["latency"]
+    table.show()
 
 
 def profiles(result, nets):
@@ -317,7 +339,7 @@ def main():
         sys.exit(f"bench: no {BURIN}: run make first")
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
-    result = {"machine": machine(), "command": {}, "onnx": {}, "host": {}, "cortex_m4": {}, "cortex_m0": {}}
+    result = {"machine": machine(), "command": {}, "onnx": {}, "host": {}, "cortex_m4": {}, "cortex_m0": {}, "flash": {}}
     m = result["machine"]
     print(f"{m['burin']} on {m['cpu']}, {m['cores']} cores, {' '.join(m['features'])}; {m['compiler']}; load {m['load']:.1f}; {m['date']}", flush=True)
     nets = [(name, model_of(file), golden_of(file, "input"), golden_of(file, "output"), *rest) for name, file, *rest in NETS]

@@ -42,13 +42,18 @@ static base_status plan_text(burin_context *c, void *arguments) {
     if (status == BASE_OK) {
         status = make_plan(c, call->m, &o, &changed, &plan);
     }
+    target_files files = {0};
+    if (status == BASE_OK && o.compile.target->executable && call->form != BURIN_SVG) { /* what the code takes */
+        const target_options how = {.layout = "folder"};
+        status = compile_emit(c->arena, &o.compile, plan, changed, &how, &files, &c->diags);
+    }
     if (status == BASE_OK) {
         if (call->form == BURIN_JSON) {
-            plan_print_json(&t, plan, NULL);
+            plan_print_json(&t, plan, files.flash, NULL);
         } else if (call->form == BURIN_SVG) {
             plan_draw(&t, plan);
         } else {
-            plan_print(&t, plan);
+            plan_print(&t, plan, files.flash);
         }
         call->text = t.at;
     }
@@ -217,7 +222,7 @@ static void describe(burin_context *c, const plan_module *plan, const target_fil
                           .layout = layout};
     if (plan != NULL) {
         base_text t = {.arena = c->arena};
-        plan_print(&t, plan);
+        plan_print(&t, plan, files->flash);
         out->plan = t.at;
         out->arena_bytes = plan->arena_bytes;
         out->arena_bound = plan->arena_bound;

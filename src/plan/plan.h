@@ -187,13 +187,29 @@ base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, 
 /* Independent check of a plan: no two live tensors overlap, every offset aligned and inside, every schedule legal for
  * its program, every jump well nested, and what a loop needs in its next round still there. */
 base_status plan_validate(const plan_module *p, base_diags *d);
-/* The table for people: per operator MACs, bytes, place, form; totals; RAM with its lower bound; constants. */
-void plan_print(base_text *out, const plan_module *p);
+/* What a module takes of flash, by parts: code as a target predicts it, constants as they are. */
+typedef struct plan_flash_part {
+    const char *name;
+    uint64_t bytes;
+    bool predicted;
+} plan_flash_part;
+typedef struct plan_flash_function {
+    const char *name;
+    uint32_t step; /* the first kernel that calls it */
+    uint64_t bytes;
+} plan_flash_function;
+typedef struct plan_flash {
+    BASE_VEC(plan_flash_part) parts;
+    BASE_VEC(plan_flash_function) functions; /* of kernels */
+} plan_flash;
+
+/* The table for people: per operator MACs, bytes, place, form; totals; RAM with its lower bound; constants; flash, or NULL. */
+void plan_print(base_text *out, const plan_module *p, const plan_flash *flash);
 /* The memory map as an SVG picture. */
 void plan_draw(base_text *out, const plan_module *p);
 /* <prefix>_plan.json version 1 (docs/PLAN.md). check: what is written under "check", a JSON object text, or NULL for
- * checked: false. */
-void plan_print_json(base_text *out, const plan_module *p, const char *check);
+ * checked: false. flash: NULL where nobody said. */
+void plan_print_json(base_text *out, const plan_module *p, const plan_flash *flash, const char *check);
 
 /* Placement alone, for tests: blocks with sizes and lifetimes get offsets. */
 typedef struct plan_block {

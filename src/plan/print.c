@@ -118,7 +118,44 @@ static void put_peak(base_text *out, base_arena *scratch, const plan_module *p) 
     base_put(out, "%s\n", all > n ? base_printf(scratch, ", and %zu more", all - n) : "");
 }
 
-void plan_print(base_text *out, const plan_module *p) {
+/* The parts, and the functions that take most. */
+static void put_flash(base_text *out, base_arena *scratch, const plan_flash *f) {
+    enum { MOST = 6 };
+    uint64_t bytes = 0;
+    bool predicted = false;
+    size_t largest[MOST], n = 0;
+    for (size_t i = 0; i < f->parts.n; i++) {
+        bytes += f->parts.at[i].bytes;
+        predicted = predicted || f->parts.at[i].predicted;
+    }
+    base_put(out, "flash      %s%" PRIu64 " bytes:", predicted ? "about " : "", bytes);
+    for (size_t i = 0, put = 0; i < f->parts.n; i++) {
+        const plan_flash_part *x = &f->parts.at[i];
+        if (x->bytes > 0) {
+            base_put(out, "%s %s %s%" PRIu64, put++ > 0 ? "," : "", x->name, x->predicted ? "~" : "", x->bytes);
+        }
+    }
+    base_puts(out, "\n");
+    for (size_t i = 0; i < f->functions.n; i++) {
+        size_t at = n < MOST ? n++ : MOST;
+        for (; at > 0 && f->functions.at[largest[at - 1]].bytes < f->functions.at[i].bytes; at--) {
+            if (at < MOST) {
+                largest[at] = largest[at - 1];
+            }
+        }
+        if (at < MOST) {
+            largest[at] = i;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        const plan_flash_function *x = &f->functions.at[largest[i]];
+        base_put(out, "%s%s ~%" PRIu64 " of step %" PRIu32, i == 0 ? "functions  " : ", ", x->name, x->bytes, x->step);
+    }
+    base_put(out, "%s%s", f->functions.n > n ? base_printf(scratch, ", and %zu more", f->functions.n - n) : "",
+             n > 0 ? "\n" : "");
+}
+
+void plan_print(base_text *out, const plan_module *p, const plan_flash *flash) {
     base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
     base_puts(out, has_control(p) ? " step " : "");
     base_put(out, "%5s  %-18s %-14s %-5s %12s %10s %10s %9s  %s\n", "id", "operator", "output", "type", "MACs",
@@ -144,6 +181,9 @@ void plan_print(base_text *out, const plan_module *p) {
         base_put(out, "state      %" PRIu64 " bytes\n", p->state_bytes);
     }
     base_put(out, "constants  %" PRIu64 " bytes\n", p->constant_bytes);
+    if (flash != NULL) {
+        put_flash(out, scratch, flash);
+    }
     if (p->channels.constant > 0) {
         base_put(out,
                  "channels   %" PRIu64 " of %" PRIu64 " are constant for every input; %" PRIu64
@@ -171,9 +211,12 @@ static void put_schedule(base_text *out, const lang_program *p, size_t i, const 
     for (uint32_t k = 0; k < x->order_count; k++) {
         base_put(out, "%s%u", k ? "," : "", x->order[k]);
     }
-    base_put(out, "],\"n_var\":%d,\"mr\":%u,\"nr\":%u,\"unroll\":%u,\"hoist_zero\":%s,\"threads_var\":%d,\"line_bytes\":%" PRIu64 "}",
-             x->n_var == 255 ? -1 : (int)x->n_var, x->mr, x->nr, x->unroll, x->hoist_zero ? "true" : "false",
-             x->threads_var == 255 ? -1 : (int)x->threads_var, x->line_bytes);
+    base_put(
+        out,
+        "],\"n_var\":%d,\"mr\":%u,\"nr\":%u,\"unroll\":%u,\"hoist_zero\":%s,\"threads_var\":%d,\"line_bytes\":%" PRIu64
+        "}",
+        x->n_var == 255 ? -1 : (int)x->n_var, x->mr, x->nr, x->unroll, x->hoist_zero ? "true" : "false",
+        x->threads_var == 255 ? -1 : (int)x->threads_var, x->line_bytes);
 }
 
 static void put_control(base_text *out, const plan_kernel *k) {
@@ -242,7 +285,21 @@ static void put_list(base_text *out, const char *name, const uint32_t *at, size_
     base_puts(out, "],\n");
 }
 
-void plan_print_json(base_text *out, const plan_module *p, const char *check) {
+static void put_flash_json(base_text *out, const plan_flash *f) {
+    base_puts(out, "  \"flash\":{\"parts\":[");
+    for (size_t i = 0; i < f->parts.n; i++) {
+        base_put(out, "%s{\"part\":\"%s\",\"bytes\":%" PRIu64 ",\"predicted\":%s}", i ? "," : "", f->parts.at[i].name,
+                 f->parts.at[i].bytes, f->parts.at[i].predicted ? "true" : "false");
+    }
+    base_puts(out, "],\"functions\":[");
+    for (size_t i = 0; i < f->functions.n; i++) {
+        base_put(out, "%s{\"function\":\"%s\",\"kernel\":%" PRIu32 ",\"bytes\":%" PRIu64 "}", i ? "," : "",
+                 f->functions.at[i].name, f->functions.at[i].step, f->functions.at[i].bytes);
+    }
+    base_puts(out, "]},\n");
+}
+
+void plan_print_json(base_text *out, const plan_module *p, const plan_flash *flash, const char *check) {
     base_put(out, "{\n  \"version\":%d,\n  \"prefix\":", PLAN_VERSION);
     base_put_quoted(out, p->prefix);
     base_puts(out, ",\n  \"model\":{\"file\":");
@@ -272,6 +329,9 @@ void plan_print_json(base_text *out, const plan_module *p, const char *check) {
              "  \"channels\":{\"all\":%" PRIu64 ",\"constant\":%" PRIu64 ",\"dropped\":%" PRIu64
              ",\"macs_saved\":%" PRIu64 ",\"constant_bytes_saved\":%" PRIu64 "},\n",
              p->channels.all, p->channels.constant, p->channels.dropped, p->channels.macs, p->channels.bytes);
+    if (flash != NULL) {
+        put_flash_json(out, flash);
+    }
     put_list(out, "inputs", p->inputs.at, p->inputs.n);
     put_list(out, "outputs", p->outputs.at, p->outputs.n);
     for (size_t i = 0; i < p->counts.n; i++) {

@@ -100,7 +100,7 @@ static const char *schedule_stage(const lang_program *p, const lang_stage *s, co
         x->mr = points == NO_VAR ? 1 : even_tile(extent_of(s, points), m->tile_m);
         x->unroll = o->goal == PLAN_SIZE ? 1 : o->opt_level >= 2 ? 2 * m->unroll_k : m->unroll_k;
         x->hoist_zero = r->a.addend != 0;
-        x->line_bytes = m->vector_bytes == 0 ? bytes_of_lines(p, s, r, x->mr) : 0;
+        x->line_bytes = m->vector_bytes == 0 && o->goal != PLAN_SIZE ? bytes_of_lines(p, s, r, x->mr) : 0;
         return "a sum of products with constant factor: register tile, weights packed";
     }
     if (r->pattern == LANG_DEPTHWISE && packable && innermost(s, r, LANG_ROLE_BATCH) != NO_VAR) {

@@ -30,6 +30,7 @@ typedef struct target_case {
 
 typedef struct target_files {
     BASE_VEC(base_output_file) list;
+    const plan_flash *flash; /* NULL: the target says nothing of it */
 } target_files;
 
 typedef struct target_interface {

@@ -90,6 +90,21 @@ for words in (["--weights", "blob"], ["--layout", "single"]):
     files = [{p.name: p.read_bytes() for p in pathlib.Path(f"again{k}").iterdir()} for k in range(2)]
     assert files[0] == files[1]
 
+# ---- the plan says what it takes of flash: constants as they are, code by a prediction that knows which is smaller ----
+def flash(*words):
+    plan = json.loads(burin("plan", "net.tflite", "--prefix", "P", "--device", "cortex-m4", "--json", *words).stdout)["flash"]
+    return {p["part"]: p["bytes"] for p in plan["parts"]}, {p["part"] for p in plan["parts"] if p["predicted"]}, plan["functions"]
+
+
+latency, size = flash(), flash("--goal", "size")
+assert latency[1] == size[1] == {"kernels", "helpers", "interface and steps"}
+assert size[0]["kernels"] < latency[0]["kernels"] and size[0]["numbers of layers"] > 0 == latency[0]["numbers of layers"]
+weights = sum(len(t[3]["data"]) for t in tensors if t[0].startswith("w"))
+assert size[0]["packed weights"] == latency[0]["packed weights"] == weights  # channels are multiples of 4: nothing is padded
+assert len(size[2]) == functions("size") and sum(f["bytes"] for f in size[2]) == size[0]["kernels"]
+text = burin("plan", "net.tflite", "--goal", "size", "--prefix", "P", "--device", "cortex-m4").stdout
+assert f"packed weights {weights}" in text and re.search(r"^functions  P_k\d+ ~\d+ of step \d+", text, re.M), text
+
 # ---- the emitted C as a provider computes what the evaluator computes ----
 runs = [burin("run", "net.tflite", "--seed", "7", *words).stdout for words in
         ([], ["--provider", "host"], ["--provider", "host", "--goal", "size"], ["--provider", "host", "--kernel", "generic"])]

@@ -1,4 +1,5 @@
 """An emitted module on a Cortex-M in qemu: exact instruction counts, flash, RAM, and whether the outputs are the golden ones."""
+import json
 import os
 import pathlib
 import re
@@ -39,13 +40,39 @@ def c_bytes(name, data):
     return f"static const unsigned char {name}[] = {{{','.join(map(str, data))}}};\n"
 
 
-def measure(burin, shared, model, given, wanted, device="cortex-m4", steps=False, optimise="-O2"):
+M4 = "-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 -specs=picolibc.specs -std=gnu11 -ffunction-sections -fdata-sections".split()
+
+
+def sizes(burin, model, words=(), optimise="-Os"):
+    """The module's own flash on a Cortex-M4 -> {code, constants, predicted, functions}: bytes of instructions with what the compiler puts between
+    them, of all data, of code as the plan has it, and of each function of kernels (measured, predicted). Nothing is linked: the interface is in it whole."""
+    work = pathlib.Path(tempfile.mkdtemp(prefix="burin-sizes-"))
+    try:
+        subprocess.run([burin, "compile", model, "-o", work / "module", "--prefix", "P", "--no-check", "--quiet", "--device", "cortex-m4", *words], check=True)
+        code = constants = 0
+        measured = {}
+        for source in sorted((work / "module").glob("*.c")):
+            subprocess.run(["arm-none-eabi-gcc", *M4, optimise, "-c", source, "-o", work / "o.o"], check=True)
+            listed = subprocess.run(["arm-none-eabi-size", "-A", work / "o.o"], capture_output=True, text=True, check=True).stdout
+            for name, size in re.findall(r"^(\.(?:text|rodata|data)\S*)\s+(\d+)", listed, re.M):
+                code += int(size) if name.startswith(".text") else 0
+                constants += 0 if name.startswith(".text") else int(size)
+            listed = subprocess.run(["arm-none-eabi-nm", "-S", work / "o.o"], capture_output=True, text=True, check=True).stdout
+            measured.update({name: int(size, 16) for size, name in re.findall(r"^\S+ (\S+) T (P_k\d+)$", listed, re.M)})
+        flash = json.loads((work / "module/P_plan.json").read_text())["flash"]
+        return {"code": code, "constants": constants, "predicted": sum(p["bytes"] for p in flash["parts"] if p["predicted"]),
+                "functions": {f["function"]: (measured[f["function"]], f["bytes"]) for f in flash["functions"]}}
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def measure(burin, shared, model, given, wanted, device="cortex-m4", steps=False, optimise="-O2", words=()):
     """-> {exact, instructions, flash, ram, stack, arena, steps}. Flash is the program's without the test data; RAM is .data and .bss
     (arena and the model's record); the stack is that of the run. Raises RuntimeError when something does not build or run."""
     work = pathlib.Path(tempfile.mkdtemp(prefix="burin-cortexm-"))
     try:
         module = work / "module"
-        done = subprocess.run([burin, "compile", model, "-o", module, "--prefix", "P", "--no-check", "--quiet", "--device", device],
+        done = subprocess.run([burin, "compile", model, "-o", module, "--prefix", "P", "--no-check", "--quiet", "--device", device, *words],
                               capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"burin compile {model}: {done.stderr.strip()}")

@@ -42,7 +42,8 @@ static base_status emit(base_arena *arena, const plan_module *plan, const ir_mod
     }
     base_text json = {.arena = arena};
     c_module_files(m, out);
-    plan_print_json(&json, plan, o->plan_check);
+    out->flash = c_flash(m);
+    plan_print_json(&json, plan, out->flash, o->plan_check);
     add_file(m, out, "_plan.json", &json);
     return BASE_OK;
 }

@@ -44,6 +44,11 @@ typedef struct c_data {
 } c_data;
 
 /* ---- units ---- */
+/* Names of arguments that no definition has. */
+#define C_PACKED "packed factors"
+#define C_FIRST "first sums"
+#define C_NUMBERS "numbers of the layer"
+
 typedef struct c_argument {
     uint32_t tensor; /* program tensor; IR_NONE: data */
     uint32_t data;   /* index of c_module.data; IR_NONE: scratch */
@@ -110,8 +115,12 @@ void c_external_put_call(base_text *t, c_module *m, uint32_t k);
 /* Makes one function of those whose texts differ in integers alone, where that saves flash (emit_share.c). */
 void c_share_functions(c_module *m);
 
-/* Predicted bytes of a function's code on a 32-bit machine with short instructions, from its text. */
-uint64_t c_code_bytes(const char *text);
+/* Predicted bytes of a function's code on a 32-bit machine with short instructions, from its text (emit_size.c). */
+uint64_t c_code_bytes(const char *text, plan_goal goal);
+/* Helpers, of which those that take more than a call are called and not inlined. */
+void c_put_outlined(base_text *out, c_module *m, const char *helpers);
+/* What the module takes of flash, predicted; called behind c_module_files. */
+const plan_flash *c_flash(c_module *m);
 
 /* Emits all units of kernel k into m->functions and m->calls[k]. */
 base_status c_emit_kernel(c_module *m, uint32_t k);

@@ -366,7 +366,8 @@ static bool pack_as(c_tile *t, bool *retry) {
     }
     x.bytes = base_alloc(u->arena, (size_t)size + 1, 1);
     x.start = BASE_NEWS(u->arena, int64_t, (size_t)(tiles * t->nr));
-    x.hoist = t->x->hoist_zero && t->addend != 0 && (t->check_count == 0 || t->patch || t->window) && outer == 1 && !t->dot;
+    x.hoist =
+        t->x->hoist_zero && t->addend != 0 && (t->check_count == 0 || t->patch || t->window) && outer == 1 && !t->dot;
     t->fill = -t->addend;
     x.largest = real ? 0 : largest_of_a(t, x.hoist ? 0 : t->addend);
     x.largest = x.hoist ? fmax(x.largest, fabs((double)t->fill)) : x.largest;
@@ -380,14 +381,14 @@ static bool pack_as(c_tile *t, bool *retry) {
     if (*retry) {
         return false;
     }
-    t->weights = c_argument_data(u, c_data_add(u->m, x.type, x.bytes, count), "packed factors");
+    t->weights = c_argument_data(u, c_data_add(u->m, x.type, x.bytes, count), C_PACKED);
     t->start = UINT32_MAX;
     if (!real && (t->bias != IR_NONE || x.hoist)) {
         uint8_t *values = BASE_NEWS(u->arena, uint8_t, (size_t)(tiles * t->nr * 8));
         for (int64_t n = 0; n < tiles * t->nr; n++) {
             base_store(t->type, values, (uint64_t)n, (base_value){.i = x.start[n]});
         }
-        t->start = c_argument_data(u, c_data_add(u->m, t->type, values, (uint64_t)(tiles * t->nr)), "first sums");
+        t->start = c_argument_data(u, c_data_add(u->m, t->type, values, (uint64_t)(tiles * t->nr)), C_FIRST);
     }
     if (x.hoist) {
         t->addend = 0;
@@ -433,7 +434,8 @@ static void choose_stream(c_tile *t) {
     if (t->check_count == 0 && c_runs_of(t, false, run) == 1) {
         t->stream = true;
         t->a_step = run[0].a_step;
-    } else if (fill_is_element(t) && (bytes <= C_MAX_PATCH || t->x->line_bytes != 0)) {
+    } else if (t->u->m->plan->goal != PLAN_SIZE && fill_is_element(t) &&
+               (bytes <= C_MAX_PATCH || t->x->line_bytes != 0)) {
         t->stream = t->patch = true;
         t->a_step = 1;
         t->line = t->K;
@@ -453,7 +455,7 @@ static bool pack(c_tile *t) {
         t->nr = (t->nr + 7) / 8 * 8;
     }
     choose_stream(t);
-    t->window = c_window_fits(t);
+    t->window = t->u->m->plan->goal != PLAN_SIZE && c_window_fits(t);
     if (pack_as(t, &retry)) {
         if (t->dot || t->patch) {
             c_flatten_points(t);
@@ -602,20 +604,24 @@ static void products(c_tile *t, uint32_t mr, const char *a, const char *w) {
                       .text;
         }
         c_block_open(u, false, "for (int32_t j = 0; j < %s; j++)", end);
-        c_line(u->scope, "const %s b = %s;", ctype, c_w_element(t, c_argument_name(u, t->weights), base_printf(u->arena, "%s + j", w)));
+        c_line(u->scope, "const %s b = %s;", ctype,
+               c_w_element(t, c_argument_name(u, t->weights), base_printf(u->arena, "%s + j", w)));
         for (uint32_t i = 0; i < mr; i++) {
-            const char *s = t->per_channel ? c_a_element(t, a_name(t), c_scaled(t, c_plus(t, a, step * i), "j", channel))
-                                           : base_printf(u->arena, "s%" PRIu32, i);
+            const char *s = t->per_channel
+                                ? c_a_element(t, a_name(t), c_scaled(t, c_plus(t, a, step * i), "j", channel))
+                                : base_printf(u->arena, "s%" PRIu32, i);
             c_line(u->scope, "c%" PRIu32 "[j] += %s * b;", i, t->per_channel ? base_printf(u->arena, "(%s)", s) : s);
         }
         c_block_close(u, "");
     } else {
         for (uint32_t j = 0; j < t->nr; j++) {
-            c_line(u->scope, "const %s b%" PRIu32 " = %s;", ctype, j, c_w_element(t, c_argument_name(u, t->weights), c_plus(t, w, j)));
+            c_line(u->scope, "const %s b%" PRIu32 " = %s;", ctype, j,
+                   c_w_element(t, c_argument_name(u, t->weights), c_plus(t, w, j)));
             for (uint32_t i = 0; i < mr; i++) {
-                const char *s = t->per_channel
-                                    ? base_printf(u->arena, "(%s)", c_a_element(t, a_name(t), c_plus(t, a, step * i + channel * j)))
-                                    : base_printf(u->arena, "s%" PRIu32, i);
+                const char *s =
+                    t->per_channel
+                        ? base_printf(u->arena, "(%s)", c_a_element(t, a_name(t), c_plus(t, a, step * i + channel * j)))
+                        : base_printf(u->arena, "s%" PRIu32, i);
                 c_line(u->scope, "c%" PRIu32 "_%" PRIu32 " += %s * b%" PRIu32 ";", i, j, s, j);
             }
         }
@@ -664,7 +670,8 @@ static void reduce(c_tile *t, uint32_t mr, const c_run *run, uint32_t n, uint32_
         w_text = c_local(u, u->scope, "int32_t", w_text).text;
     }
     for (int64_t i = 0; i < step; i++) {
-        reduce(t, mr, run, n, k + 1, c_plus(t, a_text, i * r->a_step), c_plus(t, w_text, i * r->b_step * t->nr), unrolled);
+        reduce(t, mr, run, n, k + 1, c_plus(t, a_text, i * r->a_step), c_plus(t, w_text, i * r->b_step * t->nr),
+               unrolled);
     }
     c_block_close(u, "");
 }

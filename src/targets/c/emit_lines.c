@@ -141,7 +141,7 @@ static void fill_line(c_tile *t, const c_run *run, uint32_t n, const char *to) {
     int64_t fill = t->patch ? t->fill : 0;
     c_block_open(u, false, "if (%s)", test.at);
     if (bytes == 1 || fill == 0) {
-        c_line(u->scope, "memset(%s + %s, %" PRId64 ", %" PRId64 ");", t->q, to, fill & 255, t->line * bytes);
+        c_line(u->scope, "memset(%s + %s, %" PRId64 ", (size_t)%" PRId64 ");", t->q, to, fill & 255, t->line * bytes);
     } else {
         c_block_open(u, false, "for (int32_t k = 0; k < %" PRId64 "; k++)", t->line);
         c_line(u->scope, "%s[%s + k] = %" PRId64 ";", t->q, to, fill);

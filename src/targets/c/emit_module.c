@@ -240,27 +240,6 @@ void c_put_header(base_text *t, c_module *m) {
 
 /* ---- P_internal.h ---- */
 
-/* Helpers that take more than a call are called (goal size). */
-static void put_outlined(c_module *m, base_text *t, const char *helpers) {
-    static const char inlined[] = "static inline ";
-    enum { OF_A_CALL = 32 };
-    c_put(m, t,
-          "#if defined(__GNUC__)\n#define $_OUTLINE static __attribute__((noinline, unused))\n#else\n#define $_OUTLINE "
-          "static inline\n#endif\n\n");
-    for (const char *at = helpers; *at != 0;) {
-        const char *next = strstr(at + 1, inlined);
-        size_t n = next != NULL ? (size_t)(next - at) : strlen(at);
-        bool helper = strncmp(at, inlined, strlen(inlined)) == 0;
-        if (helper && c_code_bytes(base_printf(m->arena, "%.*s", (int)n, at)) > OF_A_CALL) {
-            c_put(m, t, "$_OUTLINE ");
-            base_putn(t, at + strlen(inlined), n - strlen(inlined));
-        } else {
-            base_putn(t, at, n);
-        }
-        at += n;
-    }
-}
-
 /* What every source needs: macros, then the helpers. */
 static void put_common(c_module *m, base_text *t) {
     base_puts(t, "#include <math.h>\n#include <string.h>\n\n");
@@ -277,7 +256,7 @@ static void put_common(c_module *m, base_text *t) {
     base_text helpers = {.arena = m->arena};
     c_helpers_put(&helpers, m->helpers);
     if (helpers.n > 0 && m->plan->goal == PLAN_SIZE) {
-        put_outlined(m, t, helpers.at);
+        c_put_outlined(t, m, helpers.at);
     } else {
         base_putn(t, helpers.at, helpers.n);
     }

@@ -322,7 +322,7 @@ static c_function class_function(c_module *m, const c_class *x, c_skeleton *cons
         memcpy(arguments, f.arguments, f.argument_count * sizeof arguments[0]);
     }
     arguments[f.argument_count++] =
-        (c_argument){.tensor = IR_NONE, .type = BASE_I32, .name = "numbers of the layer", .exclusive = true};
+        (c_argument){.tensor = IR_NONE, .type = BASE_I32, .name = C_NUMBERS, .exclusive = true};
     f.arguments = arguments;
     return f;
 }
@@ -337,7 +337,7 @@ static uint32_t numbers_of(c_module *m, const c_class *x, const c_skeleton *s) {
 }
 
 static bool pays(const c_module *m, const c_class *x) {
-    uint64_t code = c_code_bytes(m->functions.at[x->members.at[0]].text), n = x->members.n;
+    uint64_t code = c_code_bytes(m->functions.at[x->members.at[0]].text, m->plan->goal), n = x->members.n;
     return n > 1 && (n - 1) * code > n * x->columns * ELEMENT + x->columns * FETCH;
 }
 
@@ -354,7 +354,7 @@ static void change_calls(c_module *m, const uint32_t *to, const uint32_t *data) 
                     memcpy(arguments, call->arguments, call->argument_count * sizeof arguments[0]);
                 }
                 arguments[call->argument_count++] = (c_argument){
-                    .tensor = IR_NONE, .data = data[old], .type = BASE_I32, .name = "numbers", .exclusive = true};
+                    .tensor = IR_NONE, .data = data[old], .type = BASE_I32, .name = C_NUMBERS, .exclusive = true};
                 call->arguments = arguments;
             }
         }

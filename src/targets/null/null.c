@@ -10,7 +10,7 @@ static base_status emit(base_arena *arena, const plan_module *plan, const ir_mod
     (void)model;
     (void)o;
     (void)d;
-    plan_print(&text, plan);
+    plan_print(&text, plan, NULL);
     *BASE_PUSH(arena, &out->list) = (base_output_file){.name = "plan.txt", .bytes = text.at, .size = text.n};
     return BASE_OK;
 }

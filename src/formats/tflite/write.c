@@ -20,8 +20,14 @@ static wire_ref *refs_of(layout *l, size_t n) {
     return BASE_NEWS(l->arena, wire_ref, n + 1);
 }
 
+/* Strings of a FlatBuffer are UTF-8: what is not, of another format, becomes as messages show it. TFLite's own stay as they are. */
+static wire_ref text_of(layout *l, const char *s) {
+    const char *text = strcmp(l->m->format, "tflite") != 0 ? base_printable(l->arena, s, strlen(s), 4096) : s;
+    return wire_build_string(&l->b, text, strlen(text));
+}
+
 static wire_ref string_of(layout *l, const char *s) {
-    return s && *s ? wire_build_string(&l->b, s, strlen(s)) : 0;
+    return s && *s ? text_of(l, s) : 0;
 }
 
 /* ---- buffers ---- */
@@ -210,7 +216,7 @@ static wire_ref write_codes(layout *l) {
 static wire_ref write_ports(layout *l, const ir_port *ports, size_t n, const int32_t *tensors) {
     wire_ref *list = refs_of(l, n);
     for (size_t i = n; i-- > 0;) {
-        wire_ref name = wire_build_string(&l->b, ports[i].name, strlen(ports[i].name));
+        wire_ref name = text_of(l, ports[i].name);
         wire_build_table(&l->b);
         tflite_put_ref(&l->b, TFLITE_TensorMap_name, name);
         tflite_put_int(&l->b, TFLITE_TensorMap_tensor_index, tensors[ports[i].at]);
@@ -225,7 +231,7 @@ static wire_ref write_signatures(layout *l) {
     for (size_t i = n; i-- > 0;) {
         const ir_signature *s = &l->m->signatures.at[i];
         const tflite_file_graph *g = &l->file->graphs.at[s->graph];
-        wire_ref key = wire_build_string(&l->b, s->name, strlen(s->name));
+        wire_ref key = text_of(l, s->name);
         wire_ref outputs = write_ports(l, s->outputs, s->output_count, g->outputs);
         wire_ref inputs = write_ports(l, s->inputs, s->input_count, g->inputs);
         wire_build_table(&l->b);
@@ -242,7 +248,7 @@ static wire_ref write_metadata(layout *l) {
     size_t n = l->m->metadata.n;
     wire_ref *list = refs_of(l, n);
     for (size_t i = n; i-- > 0;) {
-        wire_ref name = wire_build_string(&l->b, l->m->metadata.at[i].name, strlen(l->m->metadata.at[i].name));
+        wire_ref name = text_of(l, l->m->metadata.at[i].name);
         wire_build_table(&l->b);
         tflite_put_ref(&l->b, TFLITE_Metadata_name, name);
         tflite_put_int(&l->b, TFLITE_Metadata_buffer, l->file->metadata[i]);

@@ -93,6 +93,9 @@ CASES = [
     Case('one_hot_encoder', 'i64', 'OneHotEncoder', [In('i64', (2, 3), 0, 4)], cats_int64s=[3, 1, 0], zeros=1, **ML),
     Case('one_hot_encoder', 'f32', 'OneHotEncoder', [In('f32', (4,), values=[0, 1, 3, 4])], cats_int64s=[3, 1, 0], zeros=1, **ML),
     *[Case('scaler', t, 'Scaler', [In(t, (2, 3))], offset=[.5, 1., -2.], scale=[2., .25, -1.], **ML) for t in ('f32', 'f64', 'i32', 'i64')],
+    *[Case('scaler', f'rounded_{t}', 'Scaler', [In(t, (2, 4), values=v)], offset=[.1, .7, -.3, 1e-3], scale=[.3, 1.1, -.7, 1e3], within=1e-9, **ML)
+      for t, v in (('f32', [.123, 4.567, -8.9, .011, 33.3, -.77, 1e-3, 5]), ('f64', [.123, 4.567, -8.9, .011, 33.3, -.77, 1e-3, 5]),
+                   ('i64', [123456789, -7, 16777217, 3, 33554435, 5, 987654321, -1]))],
     Case('scaler', 'one', 'Scaler', [In('f32', (2, 3))], offset=[.5], scale=[2.], **ML),
     Case('scaler', 'row', 'Scaler', [In('f32', (3,))], offset=[.5, 1., 2.], scale=[2., 1., 3.], **ML),
     *[Case('normalizer', f'{norm}_{t}'.lower(), 'Normalizer', [In(t, (4, 3), values=ROWS)], norm=norm, **ML)

@@ -95,9 +95,11 @@ static const char *schedule_stage(const lang_program *p, const lang_stage *s, co
     if (r->pattern == LANG_CONTRACT && packable && innermost(s, r, LANG_ROLE_N) != NO_VAR) {
         x->form = PLAN_CONTRACT;
         x->n_var = innermost(s, r, LANG_ROLE_N);
-        x->nr = even_tile(extent_of(s, x->n_var), m->tile_n);
         uint8_t points = innermost(s, r, LANG_ROLE_M);
         x->mr = points == NO_VAR ? 1 : even_tile(extent_of(s, points), m->tile_m);
+        /* one point: all accumulators that there are for the channels */
+        bool alone = points == NO_VAR && m->vector_bytes == 0 && m->registers > m->tile_n;
+        x->nr = even_tile(extent_of(s, x->n_var), alone ? m->registers : m->tile_n);
         x->unroll = o->goal == PLAN_SIZE ? 1 : o->opt_level >= 2 ? 2 * m->unroll_k : m->unroll_k;
         x->hoist_zero = r->a.addend != 0;
         x->line_bytes = m->vector_bytes == 0 && o->goal != PLAN_SIZE ? bytes_of_lines(p, s, r, x->mr) : 0;

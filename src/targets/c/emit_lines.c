@@ -53,18 +53,53 @@ static void bind_point(c_tile *t, const char *point) {
 }
 
 /* Two words a round, and single bytes as volatile ones: compilers then make no call of memmove of it, whose C library on
- * small machines moves bytes. */
-static const char *copy_helper(c_unit *u) {
-    return c_helper_made(u->m->helpers, "copy_line",
-                         "/* two words a round; volatile: not to become a call of memmove */\n"
-                         "static inline void $_copy_line(void *to, const void *from, int32_t bytes) {\n"
-                         "    uint8_t *d = (uint8_t *)to;\n    const uint8_t *s = (const uint8_t *)from;\n"
-                         "    for (; bytes >= 8; bytes -= 8) {\n"
-                         "        memcpy(d, s, 4);\n        memcpy(d + 4, s + 4, 4);\n        d += 8;\n        s += 8;\n"
-                         "    }\n"
-                         "    if (bytes >= 4) {\n        memcpy(d, s, 4);\n        d += 4;\n        s += 4;\n"
-                         "        bytes -= 4;\n    }\n"
-                         "    for (; bytes > 0; bytes--) {\n        *(volatile uint8_t *)d++ = *s++;\n    }\n}\n");
+ * small machines moves bytes. A word that may lie anywhere is a call of memcpy where the machine has no such loads. */
+static const char *copy_helper(c_unit *u, bool words) {
+    return words ? c_helper_made(u->m->helpers, "copy_words",
+                                 "/* bytes, from a word on and up to one: nothing else has another type there */\n"
+                                 "static inline void $_copy_words(void *to, const void *from, int32_t bytes) {\n"
+                                 "    uint32_t *d = (uint32_t *)to;\n    const uint32_t *s = (const uint32_t *)from;\n"
+                                 "    for (; bytes >= 8; bytes -= 8) {\n"
+                                 "        const uint32_t first = s[0], second = s[1];\n"
+                                 "        d[0] = first;\n        d[1] = second;\n        d += 2;\n        s += 2;\n    }\n"
+                                 "    if (bytes > 0) {\n        *d = *s;\n    }\n}\n")
+                 : c_helper_made(u->m->helpers, "copy_line",
+                                 "/* two words a round; volatile: not to become a call of memmove */\n"
+                                 "static inline void $_copy_line(void *to, const void *from, int32_t bytes) {\n"
+                                 "    uint8_t *d = (uint8_t *)to;\n    const uint8_t *s = (const uint8_t *)from;\n"
+                                 "#if !defined(__ARM_ARCH) || defined(__ARM_FEATURE_UNALIGNED)\n"
+                                 "    for (; bytes >= 8; bytes -= 8) {\n"
+                                 "        memcpy(d, s, 4);\n        memcpy(d + 4, s + 4, 4);\n"
+                                 "        d += 8;\n        s += 8;\n    }\n"
+                                 "    if (bytes >= 4) {\n        memcpy(d, s, 4);\n        d += 4;\n        s += 4;\n"
+                                 "        bytes -= 4;\n    }\n#endif\n"
+                                 "    for (; bytes > 0; bytes--) {\n        *(volatile uint8_t *)d++ = *s++;\n"
+                                 "    }\n}\n");
+}
+
+/* Every line, every row of it and what it is copied from begin and end at a word; elements are bytes, which may be read as
+ * anything. */
+static bool is_of_words(const c_tile *t, const c_run *run, uint32_t n, const lang_affine *base) {
+    const c_unit *u = t->u;
+    const uint32_t from = u->kernel->tensor[lang_at(u->p, t->roles.a.read)->index];
+    const plan_tensor *x = from == IR_NONE ? NULL : &u->m->plan->tensors.at[from];
+    const plan_tensor *root = x == NULL ? NULL : &u->m->plan->tensors.at[x->root];
+    if (!t->patch || base_type_bits(t->a_type) != 8 || root == NULL || root->role == PLAN_CONSTANT || root->role == PLAN_STATE ||
+        u->m->plan->device == NULL || u->m->plan->device->machine.alignment % 4 != 0) {
+        return false;
+    }
+    int64_t ends = (int64_t)((root->offset + x->root_offset) & 3) | t->line | base->constant;
+    for (uint32_t k = 0; k < u->stage->rank; k++) {
+        ends |= (u->zero_vars >> k & 1) == 0 ? c_coefficient(base, k) : 0;
+    }
+    for (uint32_t k = 0; k < n; k++) { /* the last run is copied as it is, whole or with the one before it */
+        const bool last = k + 1 == n;
+        ends |= last ? run[k].extent : run[k].a_step | run[k].b_step;
+        if (last && (run[k].low != NULL || run[k].high != NULL)) {
+            return false;
+        }
+    }
+    return (ends & 3) == 0;
 }
 
 static const char *text_of(c_tile *t, const char *bound, int64_t otherwise, int64_t scale) {
@@ -76,7 +111,8 @@ static const char *text_of(c_tile *t, const char *bound, int64_t otherwise, int6
 }
 
 /* Elements low .. high, in steps of a_step, to places in a row. */
-static void copy_elements(c_tile *t, const c_run *r, int64_t scale, const char *pointer, const char *a, const char *to) {
+static void copy_elements(c_tile *t, const c_run *r, int64_t scale, const char *pointer, const char *a, const char *to,
+                          bool words) {
     c_unit *u = t->u;
     const char *low = text_of(t, r->low, 0, scale), *high = text_of(t, r->high, r->extent, scale);
     int64_t step = scale == 1 ? r->a_step : 1;
@@ -87,7 +123,7 @@ static void copy_elements(c_tile *t, const c_run *r, int64_t scale, const char *
             high = base_printf(u->arena, "%s - %s", high, first + 3);
         }
         unsigned bytes = base_type_bits(t->a_type) / 8;
-        c_line(u->scope, "%s(%s + %s%s, %s + %s%s, %s%s%s);", copy_helper(u), t->q, to, first, pointer, a, first,
+        c_line(u->scope, "%s(%s + %s%s, %s + %s%s, %s%s%s);", copy_helper(u, words), t->q, to, first, pointer, a, first,
                bytes == 1 ? "" : base_printf(u->arena, "%u * (", bytes), high, bytes == 1 ? "" : ")");
         return;
     }
@@ -104,13 +140,13 @@ static void copy_elements(c_tile *t, const c_run *r, int64_t scale, const char *
 
 /* Copies what the loops k .. of the runs reach into the line that starts at element `to` of q. */
 static void copy_runs(c_tile *t, const c_run *run, uint32_t n, uint32_t k, const char *pointer, const char *a,
-                      const char *to) {
+                      const char *to, bool words) {
     c_unit *u = t->u;
     const c_run *r = &run[k], *last = &run[n - 1];
     bool together = k + 2 == n && last->a_step == 1 && last->low == NULL && last->high == NULL &&
                     r->a_step == last->extent && r->b_step == last->extent;
     if (k + 1 == n || together) {
-        copy_elements(t, r, together ? last->extent : 1, pointer, a, to);
+        copy_elements(t, r, together ? last->extent : 1, pointer, a, to, words);
         return;
     }
     const char *name = c_name(u, 'k');
@@ -118,7 +154,7 @@ static void copy_runs(c_tile *t, const c_run *run, uint32_t n, uint32_t k, const
                  text_of(t, r->high, r->extent, 1), name);
     const char *a_text = c_local(u, u->scope, "int32_t", c_scaled(t, a, name, r->a_step)).text;
     const char *to_text = c_local(u, u->scope, "int32_t", c_scaled(t, to, name, r->b_step)).text;
-    copy_runs(t, run, n, k + 1, pointer, a_text, to_text);
+    copy_runs(t, run, n, k + 1, pointer, a_text, to_text, words);
     c_block_close(u, "");
 }
 
@@ -160,7 +196,13 @@ void c_gather(c_tile *t, uint32_t mr) {
         t->q = c_argument_name(u, c_argument_scratch(u, t->x->lines, t->a_type, "lines"));
     } else {
         t->q = "q";
-        c_line(u->scope, "%s q[%" PRId64 "];", t->patch ? c_storage_type(t->a_type) : "int16_t", t->line * mr);
+        if (t->patch && base_type_bits(t->a_type) == 8) { /* at a word */
+            const char *type = c_storage_type(t->a_type);
+            c_line(u->scope, "uint32_t words[%" PRId64 "];", (t->line * mr + 3) / 4);
+            c_line(u->scope, "%s *const q = (%s *)(void *)words;", type, type);
+        } else {
+            c_line(u->scope, "%s q[%" PRId64 "];", t->patch ? c_storage_type(t->a_type) : "int16_t", t->line * mr);
+        }
     }
     if (mr > 1) {
         c_block_open(u, false, "for (int32_t i = 0; i < %" PRIu32 "; i++)", mr);
@@ -185,7 +227,7 @@ void c_gather(c_tile *t, uint32_t mr) {
         c_line(u->scope, "%s[%s + %" PRId64 "] = 0;", t->q, to, t->K);
     }
     fill_line(t, run, n, to);
-    copy_runs(t, run, n, 0, pointer, a, to);
+    copy_runs(t, run, n, 0, pointer, a, to, is_of_words(t, run, n, &base));
     c_block_close(u, "");
     u->zero_vars = zero;
     if (has_points) {

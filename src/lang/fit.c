@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { FEW_STEPS = 2, MANY_STEPS = 16, HALVINGS = 8, CUTS = 60, TRIES = 9, LARGEST_DOWN = 30 };
+enum { FEW_STEPS = 2, MANY_STEPS = 16, HALVINGS = 8, CUTS = 60, TRIES = 9, LARGEST_DOWN = 30, HALF_BITS = 15 };
 
 /* What the line must keep to: at x[k] it is at least y (below[k]: less than y); y counts steps, the bend apart. */
 typedef struct limits {
@@ -31,7 +31,7 @@ typedef struct fitter {
     int64_t low, high; /* of the clamp */
     double *slope;     /* of each function the one with the widest margin; 0: any will do */
     double *middle;    /* and the addend there */
-    uint32_t up;
+    uint32_t point;
     double bend;
     limits limits;
 } fitter;
@@ -178,7 +178,7 @@ static int32_t largest_down(const fitter *t) {
         const lang_steps *f = &t->f[i];
         if (t->slope[i] > 0) {
             double reach = t->slope[i] * (double)magnitude(f) + fabs(t->middle[i]) + 2;
-            int32_t by_factor = (int32_t)floor((double)t->up - 1.0 - log2(t->slope[i]) - 1e-9);
+            int32_t by_factor = (int32_t)floor(31.0 - t->point - log2(t->slope[i]) - 1e-9);
             int32_t by_sum = (int32_t)floor(31.0 - log2(reach));
             down = by_factor < down ? by_factor : down;
             down = by_sum < down ? by_sum : down;
@@ -187,8 +187,8 @@ static int32_t largest_down(const fitter *t) {
     return down;
 }
 
-static int64_t high_product(int64_t x, uint32_t up, int64_t factor) {
-    return base_shr_signed(x * ((int64_t)1 << up) * factor, 32, 64);
+static int64_t product(int64_t x, uint32_t point, int64_t factor) {
+    return base_shr_signed(x * factor, point, 64);
 }
 
 static bool in_32_bits(int64_t v) {
@@ -205,7 +205,7 @@ static bool addend_of(const fitter *t, const lang_steps *f, int64_t factor, uint
     }
     for (uint32_t k = 0; k < l->n && least <= most; k++) {
         int64_t wanted = l->y[k] * ((int64_t)1 << down) + (l->x[k] < 0 ? bend : 0);
-        int64_t rest = wanted - high_product(l->x[k], t->up, factor);
+        int64_t rest = wanted - product(l->x[k], t->point, factor);
         if (l->below[k]) {
             most = rest - 1 < most ? rest - 1 : most;
         } else {
@@ -216,7 +216,7 @@ static bool addend_of(const fitter *t, const lang_steps *f, int64_t factor, uint
         return false;
     }
     int64_t middle = least + (most - least) / 2;
-    int64_t first = high_product(f->from, t->up, factor), last = high_product(f->to, t->up, factor);
+    int64_t first = product(f->from, t->point, factor), last = product(f->to, t->point, factor);
     *addend = middle;
     return in_32_bits(middle + first) && in_32_bits(middle + last) &&
            (f->from >= 0 || in_32_bits(middle + first - bend));
@@ -232,7 +232,7 @@ static bool fit_function(fitter *t, size_t i, uint32_t down, int64_t bend, lang_
         out->addend[i] = fits ? (int32_t)addend : 0;
         return fits;
     }
-    double unit = ldexp(1.0, (int)down + 32 - (int)t->up), slope = t->slope[i];
+    double unit = ldexp(1.0, (int)(down + t->point)), slope = t->slope[i];
     if (slope == 0) { /* the steepest that is allowed, unless a gentler one is better */
         double steepest = ldexp(1.0, 30 - (int)down) / ((double)magnitude(f) + 1), most = 2147483647.0 / unit;
         margin best;
@@ -280,7 +280,7 @@ static bool fit_all(fitter *t, int32_t bend_shift, lang_fit *out) {
             all = fit_function(t, i, (uint32_t)down, bend < 0 ? 0 : (int64_t)1 << bend, out);
         }
         if (all) {
-            out->up = t->up;
+            out->point = t->point;
             out->down = (uint32_t)down;
             out->bend = bend;
             out->low = t->low;
@@ -348,7 +348,7 @@ double lang_fit_slope(base_arena *scratch, const double *first, const double *la
     return best.width > 0 ? slope : 0;
 }
 
-bool lang_fit_steps(base_arena *arena, const lang_steps *functions, size_t n, int64_t least, int64_t most,
+bool lang_fit_steps(base_arena *arena, const lang_steps *functions, size_t n, int64_t least, int64_t most, bool halves,
                     lang_fit *out) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     fitter t = {.scratch = scratch, .f = functions, .n = n};
@@ -368,9 +368,11 @@ bool lang_fit_steps(base_arena *arena, const lang_steps *functions, size_t n, in
         new_limits(scratch, &t.limits, steps);
         out->factor = BASE_NEWS(arena, int32_t, n + 1);
         out->addend = BASE_NEWS(arena, int32_t, n + 1);
-        while (t.up < LARGEST_DOWN && largest << (t.up + 1) <= INT32_MAX) {
-            t.up++;
+        uint32_t room = 0; /* bits that are free above x in 32 */
+        while (room < LARGEST_DOWN && largest << (room + 1) <= INT32_MAX) {
+            room++;
         }
+        t.point = !halves ? 32 - room : room < HALF_BITS ? room : HALF_BITS;
         /* a clamp to what the type holds is the cheapest */
         found = fit_between(&t, least, most, out) || ((low > least || high < most) && fit_between(&t, low, high, out));
     }

@@ -45,6 +45,7 @@ typedef struct chain {
     base_value *value[MAX_KNOWN];       /* of each function */
     base_value *from, *to, *low, *high; /* of each function: the leaf's interval, and what becomes of its ends */
     lang_fit fit;
+    bool halves; /* the product is two of 32 bits */
 } chain;
 
 /* ---- what depends on constants and on output variables alone ---- */
@@ -659,27 +660,54 @@ typedef struct replacer {
 
 /* Of each function its number; one constant where all are equal. */
 static lang_ref table(lang_rewriter *w, const replacer *x, const chain *c, const char *name, const int32_t *values) {
-    bool equal = true;
-    for (size_t i = 1; i < c->functions; i++) {
+    bool equal = true, short_ = true;
+    for (size_t i = 0; i < c->functions; i++) {
         equal = equal && values[i] == values[0];
+        short_ = short_ && values[i] >= INT16_MIN && values[i] <= INT16_MAX;
     }
     if (equal) {
         return lang_int(w->to, BASE_I32, values[0]);
     }
-    lang_tensor t = {.name = name, .type = BASE_I32, .rank = c->var_n, .kind = LANG_CONSTANT};
-    int32_t *data = BASE_NEWS(x->arena, int32_t, c->functions);
+    lang_tensor t = {.name = name, .type = short_ ? BASE_I16 : BASE_I32, .rank = c->var_n, .kind = LANG_CONSTANT};
+    void *data = base_alloc(x->arena, c->functions * sizeof *values, sizeof *values);
     lang_ref index[LANG_MAX_RANK];
-    memcpy(data, values, c->functions * sizeof *data);
+    for (size_t i = 0; i < c->functions; i++) {
+        base_store(t.type, data, i, (base_value){.i = values[i]});
+    }
     for (uint32_t k = 0; k < c->var_n; k++) {
         t.dim[k] = c->extent[k];
         index[k] = lang_var(w->to, c->var[k], lang_int(w->to, BASE_I64, c->extent[k]));
     }
     t.data = data;
-    return lang_read(w->to, lang_tensor_add(w->to, &t), index, c->var_n, 0);
+    lang_ref read = lang_read(w->to, lang_tensor_add(w->to, &t), index, c->var_n, 0);
+    return lang_apply1(w->to, LANG_CAST, BASE_I32, read);
 }
 
 static lang_ref word(lang_program *q, lang_word w, lang_ref a, lang_ref b) {
     return lang_apply2(q, w, (base_type)lang_at(q, a)->type, a, b);
+}
+
+/* The high word of a product: one instruction where 64 bits are. */
+static lang_ref high_product(lang_rewriter *w, const replacer *x, const chain *c, lang_ref number) {
+    lang_program *q = w->to;
+    lang_ref up = word(q, LANG_SHL, number, lang_int(q, BASE_I32, 32 - c->fit.point));
+    lang_ref wide = lang_apply1(q, LANG_CAST, BASE_I64, up);
+    lang_ref factor = lang_apply1(q, LANG_CAST, BASE_I64, table(w, x, c, "factor", c->fit.factor));
+    lang_ref high = word(q, LANG_SHR, word(q, LANG_MUL, wide, factor), lang_int(q, BASE_I32, 32));
+    return lang_apply1(q, LANG_CAST, BASE_I32, high);
+}
+
+/* The same of two products of 32 bits. */
+static lang_ref two_products(lang_rewriter *w, const replacer *x, const chain *c, lang_ref number) {
+    lang_program *q = w->to;
+    int32_t *high = BASE_NEWS(x->arena, int32_t, c->functions), *low = BASE_NEWS(x->arena, int32_t, c->functions);
+    for (size_t i = 0; i < c->functions; i++) {
+        high[i] = c->fit.factor[i] >> c->fit.point; /* a factor is not negative */
+        low[i] = c->fit.factor[i] & (int32_t)((UINT32_C(1) << c->fit.point) - 1);
+    }
+    lang_ref below = word(q, LANG_MUL, number, table(w, x, c, "factor", low));
+    return word(q, LANG_ADD, word(q, LANG_MUL, number, table(w, x, c, "factor", high)),
+                word(q, LANG_SHR, below, lang_int(q, BASE_I32, c->fit.point)));
 }
 
 static lang_ref replace_root(lang_rewriter *w, lang_ref r) {
@@ -694,11 +722,8 @@ static lang_ref replace_root(lang_rewriter *w, lang_ref r) {
     lang_program *q = w->to;
     const lang_fit *f = &c->fit;
     lang_ref number = lang_apply1(q, LANG_CAST, BASE_I32, w->memo.at[c->leaf]);
-    lang_ref up = word(q, LANG_SHL, number, lang_int(q, BASE_I32, f->up));
-    lang_ref wide = lang_apply1(q, LANG_CAST, BASE_I64, up);
-    lang_ref factor = lang_apply1(q, LANG_CAST, BASE_I64, table(w, x, c, "factor", f->factor));
-    lang_ref product = word(q, LANG_SHR, word(q, LANG_MUL, wide, factor), lang_int(q, BASE_I32, 32));
-    lang_ref sum = word(q, LANG_ADD, lang_apply1(q, LANG_CAST, BASE_I32, product), table(w, x, c, "addend", f->addend));
+    lang_ref product = c->halves ? two_products(w, x, c, number) : high_product(w, x, c, number);
+    lang_ref sum = word(q, LANG_ADD, product, table(w, x, c, "addend", f->addend));
     if (f->bend >= 0) {
         lang_ref sign = word(q, LANG_SHR, number, lang_int(q, BASE_I32, 31));
         sum = word(q, LANG_ADD, sum, word(q, LANG_SHL, sign, lang_int(q, BASE_I32, f->bend)));
@@ -741,7 +766,7 @@ static size_t find_chains(base_arena *scratch, const lang_program *p, const lang
     return n;
 }
 
-static size_t fit_stage(base_arena *arena, base_arena *scratch, lang_along *along, const lang_program *p,
+static size_t fit_stage(base_arena *arena, base_arena *scratch, lang_along *along, bool wide, const lang_program *p,
                         const lang_stage *s, chain *out) {
     size_t found = find_chains(scratch, p, s, out), n = 0;
     for (size_t k = 0; k < found; k++) {
@@ -758,16 +783,19 @@ static size_t fit_stage(base_arena *arena, base_arena *scratch, lang_along *alon
             low = c->low[i].i < low ? c->low[i].i : low;
             high = c->high[i].i > high ? c->high[i].i : high;
         }
-        bool narrow = most < (uint64_t)INT16_MAX; /* to a wider type a clamp costs what it costs anyway */
-        if (steps != NULL &&
-            lang_fit_steps(arena, steps, c->functions, narrow ? least : low, narrow ? (int64_t)most : high, &c->fit)) {
+        if (most < (uint64_t)INT16_MAX) { /* to a wider type a clamp costs what it costs anyway */
+            low = least;
+            high = (int64_t)most;
+        }
+        c->halves = !wide && steps != NULL && lang_fit_steps(arena, steps, c->functions, low, high, true, &c->fit);
+        if (c->halves || (steps != NULL && lang_fit_steps(arena, steps, c->functions, low, high, false, &c->fit))) {
             out[n++] = *c;
         }
     }
     return n;
 }
 
-lang_program *lang_stairs(base_arena *arena, const lang_program *p, uint32_t *found) {
+lang_program *lang_stairs(base_arena *arena, const lang_program *p, bool wide, uint32_t *found) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     lang_along *along = lang_along_new(scratch, p, NULL);
     size_t *n = BASE_NEWS(scratch, size_t, p->stages.n + 1);
@@ -775,7 +803,7 @@ lang_program *lang_stairs(base_arena *arena, const lang_program *p, uint32_t *fo
     *found = 0;
     for (size_t i = 0; i < p->stages.n; i++) {
         chains[i] = BASE_NEWS(scratch, chain, MAX_CHAINS);
-        n[i] = fit_stage(scratch, scratch, along, p, &p->stages.at[i], chains[i]);
+        n[i] = fit_stage(scratch, scratch, along, wide, p, &p->stages.at[i], chains[i]);
         *found += (uint32_t)n[i];
     }
     lang_program *q = NULL;

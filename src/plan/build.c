@@ -71,16 +71,16 @@ static const lang_program *inline_small_stages(base_arena *arena, const lang_pro
     return p;
 }
 
-static const lang_program *lower(base_arena *arena, const lang_program *raw, unsigned opt_level) {
+static const lang_program *lower(base_arena *arena, const lang_program *raw, const plan_options *o) {
     const lang_program *p = lang_simplify(arena, lang_fold(arena, raw, FOLD_LIMIT));
-    if (opt_level == 0) {
+    if (o->opt_level == 0) {
         return p;
     }
     uint32_t found = 0;
     p = lang_simplify(arena, inline_small_stages(arena, p));
     const lang_program *plane = lang_planes(arena, p, &found);
     p = plane != NULL ? plane : p;
-    const lang_program *fitted = lang_stairs(arena, p, &found);
+    const lang_program *fitted = lang_stairs(arena, p, o->device->machine.wide_multiply, &found);
     return fitted != NULL ? fitted : p;
 }
 
@@ -462,7 +462,7 @@ base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
     if (status != BASE_OK) {
         return status;
     }
-    k.program = lower(b->arena, k.program, b->o->opt_level);
+    k.program = lower(b->arena, k.program, b->o);
     k.macs = lang_macs(raw);
     status = bind_tensors(b, &k, open.counts, open.n, pending);
     if (status != BASE_OK) {

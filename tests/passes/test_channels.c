@@ -266,6 +266,167 @@ static void channels_go_through_pools_and_reshapes(void **state) {
     becomes("conv2d average_pool2d reshape fully_connected", "1,1,1,4", 1);
 }
 
+/* ---- random nets ---- */
+
+enum { MOST_VALUES = 24 };
+typedef struct picture {
+    unsigned tensor, channels;
+    bool used;
+} picture;
+static picture pictures[MOST_VALUES];
+static unsigned picture_count;
+static char nodes[1 << 16];
+static size_t node_used;
+static uint32_t dice;
+
+static unsigned roll(unsigned n) {
+    dice = dice * 1664525u + 1013904223u;
+    return (dice >> 10) % n;
+}
+
+static void add_node(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void add_node(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    node_used += (size_t)vsnprintf(nodes + node_used, sizeof nodes - node_used, format, list);
+    va_end(list);
+    assert_true(node_used < sizeof nodes);
+}
+
+static unsigned new_picture(unsigned channels) {
+    add("tensor %%%u i8[1,4,4,%u] \"t\" quant {0.5:%d}\n", tensors, channels, roll(3) ? -128 : 5);
+    pictures[picture_count++] = (picture){tensors, channels, false};
+    return tensors++;
+}
+
+static picture *pick(void) {
+    picture *p = &pictures[picture_count - 1 - roll(picture_count < 4 ? picture_count : 4)];
+    p->used = true;
+    return p;
+}
+
+static int any_bias(void) {
+    return roll(4) == 0 ? ALIVE : roll(2) ? DEAD : FULL;
+}
+
+static void random_convolution(void) {
+    const picture x = *pick();
+    const unsigned out = 4 + roll(3) * 4, k = roll(2) ? 1 : 3, dilation = 1 + roll(2), groups = roll(4) == 0 ? 2 : 1;
+    const unsigned pad = k == 3 ? dilation : 0;
+    char shape[64];
+    snprintf(shape, sizeof shape, "%u,%u,%u,%u", out, k, k, x.channels / groups);
+    const unsigned w = weights(shape, out * k * k * (x.channels / groups)), b = bias(out, any_bias()),
+                   y = new_picture(out);
+    add_node("node conv2d (%%%u, %%%u", x.tensor, w);
+    if (roll(5) > 0) {
+        add_node(", %%%u", b);
+    }
+    add_node(") -> (%%%u) {strides: ints [1,1], dilations: ints [%u,%u], pads: ints [%u,%u,%u,%u], act: text \"%s\"} "
+             "ids [0]\n",
+             y, dilation, dilation, pad, pad, pad, pad, roll(2) ? "relu" : "none");
+}
+
+static void random_depthwise(void) {
+    const picture x = *pick();
+    const unsigned times = roll(4) == 0 && x.channels < 16 ? 2 : 1, out = x.channels * times;
+    char shape[64];
+    snprintf(shape, sizeof shape, "1,3,3,%u", out);
+    const unsigned w = weights(shape, 9 * out), b = bias(out, any_bias()), y = new_picture(out);
+    add_node(
+        "node depthwise_conv2d (%%%u, %%%u, %%%u) -> (%%%u) {strides: ints [1,1], dilations: ints [1,1], pads: ints "
+        "[1,1,1,1], act: text \"relu\"} ids [0]\n",
+        x.tensor, w, b, y);
+}
+
+static void random_pair(void) {
+    static const char *const words[] = {"add", "mul", "sub"};
+    const picture a = *pick();
+    picture b = a;
+    for (unsigned i = 0; i < picture_count; i++) {
+        b = pictures[i].channels == a.channels && roll(2) ? pictures[i] : b;
+    }
+    const unsigned y = new_picture(a.channels);
+    add_node("node %s (%%%u, %%%u) -> (%%%u) {act: text \"none\"} ids [0]\n", words[roll(3)], a.tensor, b.tensor, y);
+}
+
+static void random_one(void) {
+    const picture x = *pick();
+    const unsigned kind = roll(6);
+    if (kind == 0) {
+        const picture b = *pick();
+        if (x.channels + b.channels <= 24) {
+            const unsigned y = new_picture(x.channels + b.channels);
+            add_node("node concatenation (%%%u, %%%u) -> (%%%u) {axis: int 3, act: text \"none\"} ids [0]\n", x.tensor,
+                     b.tensor, y);
+        }
+    } else if (kind < 3) {
+        const unsigned y = new_picture(x.channels);
+        add_node("node %s (%%%u) -> (%%%u) {kernel: ints [3,3], strides: ints [1,1], pads: ints [1,1,1,1], act: text "
+                 "\"none\"} ids [0]\n",
+                 kind == 1 ? "average_pool2d" : "max_pool2d", x.tensor, y);
+    } else if (kind == 3) {
+        const unsigned y = new_picture(x.channels);
+        add_node("node quantize (%%%u) -> (%%%u) ids [0]\n", x.tensor, y);
+    } else if (kind == 4) {
+        add("tensor %%%u i8[16,%u] \"t\" quant {0.5:-128}\n", tensors, x.channels);
+        const unsigned rows = tensors++, y = new_picture(4);
+        add_node("node reshape (%%%u) -> (%%%u) {shape: ints [16,%u]} ids [0]\n", x.tensor, rows, x.channels);
+        add("tensor %%%u i8[16,4] \"t\" quant {0.5:-128}\n", tensors);
+        const unsigned small = tensors++;
+        char shape[32];
+        snprintf(shape, sizeof shape, "4,%u", x.channels);
+        const unsigned w4 = weights(shape, 4 * x.channels), b4 = bias(4, ALIVE);
+        add_node("node fully_connected (%%%u, %%%u, %%%u) -> (%%%u) {act: text \"none\"} ids [0]\n", rows, w4, b4,
+                 small);
+        add_node("node reshape (%%%u) -> (%%%u) {shape: ints [1,4,4,4]} ids [0]\n", small, y);
+    } else {
+        const unsigned y = new_picture(x.channels);
+        add_node("node relu (%%%u) -> (%%%u) ids [0]\n", x.tensor, y);
+    }
+}
+
+static void random_nets(void **state) {
+    (void)state;
+    unsigned smaller = 0;
+    for (unsigned k = 0; k < 200; k++) {
+        begin();
+        dice = seed = k * 77 + 5;
+        node_used = picture_count = 0;
+        const unsigned x = new_picture(4 + 4 * roll(2)), length = 3 + roll(10);
+        random_convolution();
+        for (unsigned i = 0; i < length; i++) {
+            const unsigned what = roll(10);
+            if (what < 4) {
+                random_convolution();
+            } else if (what < 6) {
+                random_depthwise();
+            } else if (what < 8) {
+                random_pair();
+            } else {
+                random_one();
+            }
+        }
+        add("inputs (%%%u)\n outputs (%%%u", x, pictures[picture_count - 1].tensor);
+        for (unsigned i = 1; i + 1 < picture_count; i++) {
+            if (!pictures[i].used && roll(2)) {
+                add(", %%%u", pictures[i].tensor);
+            }
+        }
+        add(")\n%s}\n", nodes);
+        const char *words = rewritten(text, "channels dead", 0);
+        if (strpbrk(words, ":,\"") != NULL || strstr(words, "does not") != NULL || strstr(words, "refused") != NULL) {
+            print_error("net %u: %s\n", k, words);
+            fail();
+        }
+        unsigned there = 0; /* tensors are added where some have fewer channels */
+        for (const char *at = rewritten_text(); (at = strstr(at, "tensor %")) != NULL; at++) {
+            there++;
+        }
+        smaller += there > tensors;
+    }
+    assert_true(smaller > 60);
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_product_of_one_element_absorbs_any_constant),
@@ -276,6 +437,7 @@ int main(void) {
         cmocka_unit_test(outputs_of_the_graph_keep_theirs),
         cmocka_unit_test(one_reader_that_needs_them_is_enough),
         cmocka_unit_test(channels_go_through_pools_and_reshapes),
+        cmocka_unit_test(random_nets),
     };
     if (BASE_GUARD(&rewritten_memory, &guard)) {
         return 1;

@@ -12,6 +12,7 @@
 #define FOLD_LIMIT ((uint64_t)1 << 26) /* bytes of one folded stage */
 #define MOST_CHANNELS 16384
 #define MOST_ELEMENTS ((uint64_t)1 << 26) /* of a tensor */
+#define MOST_CONTENTS 4096u               /* bytes of a tensor that becomes a constant */
 #define MOST_WORK ((uint64_t)1 << 26)     /* of ranges, for all nodes */
 #define MOST_TRIES 8u                     /* each finds nodes that stay as they are */
 #define ROUNDED 4                         /* channels are kept in such groups: what is worked on together */
@@ -98,8 +99,8 @@ static void follow(channel_finder *f, const ir_node *n) {
         return;
     }
     base_arena *scratch = base_arena_new(base_arena_memory(f->e->c->arena));
-    uint64_t macs = 0;
-    const lang_program *p = program_of(f, scratch, n, &macs);
+    uint64_t *macs = &f->macs[n - f->e->g->nodes.at];
+    const lang_program *p = program_of(f, scratch, n, macs);
     const lang_stage *s = p != NULL ? output_stage(p) : NULL;
     along_axis *of = &f->of[n->outputs[0]];
     if (s != NULL && s->rank == to->shape.rank) {
@@ -108,7 +109,7 @@ static void follow(channel_finder *f, const ir_node *n) {
         if (channels >= 1 && channels <= MOST_CHANNELS && s->vars[axis].bound == channels) {
             lang_along *a = lang_along_new(scratch, p, &f->work);
             channels_tell(f, a, p, n);
-            *of = (along_axis){axis, channels, BASE_NEWS(f->e->scratch, lang_range, (size_t)channels + 1), macs > 0};
+            *of = (along_axis){axis, channels, BASE_NEWS(f->e->scratch, lang_range, (size_t)channels + 1), *macs > 0};
             (void)lang_ranges_along(a, s, s->body, axis, of->range);
         }
     }
@@ -131,6 +132,61 @@ static bool count(const channel_finder *f, passes_channel_counts *out) {
         }
     }
     return any;
+}
+
+/* ---- what is constant altogether ---- */
+
+/* The tensor's contents in every run; NULL: they vary, or are too many to be kept. */
+static const void *contents_of(const channel_finder *f, uint32_t t) {
+    const ir_tensor *x = &f->e->g->tensors.at[t];
+    const along_axis *of = &f->of[t];
+    uint64_t elements = 0, bytes = 0, inside = 1;
+    if (!ir_shape_elements(&x->shape, &elements) || !ir_tensor_bytes(x, &bytes) || bytes > MOST_CONTENTS) {
+        return NULL;
+    }
+    for (int64_t c = 0; c < of->n; c++) {
+        if (!is_constant(&of->range[c])) {
+            return NULL;
+        }
+    }
+    for (uint32_t d = of->axis + 1; d < x->shape.rank; d++) {
+        inside *= (uint64_t)x->shape.dim[d];
+    }
+    void *data = base_alloc(f->e->m->arena, (size_t)bytes + 8, 1);
+    for (uint64_t i = 0; i < elements; i++) {
+        base_store(x->type, data, i, (base_value){.i = of->range[i / inside % (uint64_t)of->n].lo});
+    }
+    return data;
+}
+
+static void leave_out(channel_finder *f, size_t i, passes_channel_counts *found) {
+    const ir_node *n = &f->e->g->nodes.at[i];
+    f->e->gone[i] = true;
+    found->macs += f->macs[i];
+    found->bytes += channels_constants(f->e->g, n);
+    for (size_t k = 0; k < n->input_count; k++) {
+        if (n->inputs[k] != IR_NONE) {
+            f->e->uses[n->inputs[k]]--;
+        }
+    }
+}
+
+/* Small tensors all of whose channels are constant become constants, and what made them goes, with all that nobody else needs. */
+static void settle(channel_finder *f, passes_channel_counts *found) {
+    for (size_t i = f->e->g->nodes.n; i-- > 0;) {
+        const ir_node *n = &f->e->g->nodes.at[i];
+        const uint32_t t = n->output_count == 1 ? n->outputs[0] : IR_NONE;
+        if (t == IR_NONE || f->of[t].range == NULL || f->e->is_output[t]) {
+            continue;
+        }
+        const void *data = f->e->uses[t] > 0 ? contents_of(f, t) : NULL;
+        if (data != NULL || f->e->uses[t] == 0) {
+            found->dropped += f->of[t].multiplies ? (uint64_t)f->of[t].n : 0;
+            f->e->g->tensors.at[t].data = data;
+            f->of[t].range = NULL;
+            leave_out(f, i, found);
+        }
+    }
 }
 
 /* ---- which channels stay ---- */
@@ -205,7 +261,9 @@ static void choose(channel_finder *f) {
                          : NULL;
     }
     for (size_t i = 0; i < f->e->g->nodes.n; i++) {
-        need(f, i);
+        if (!f->e->gone[i]) {
+            need(f, i);
+        }
     }
     for (uint32_t t = 0; t < f->e->tensors; t++) {
         if (f->of[t].range != NULL && f->e->is_output[t]) {
@@ -226,7 +284,7 @@ static void drop(channel_finder *f, passes_channel_counts *found) {
     f->kept = BASE_NEWS(f->e->scratch, bool *, f->e->tensors + 1);
     f->stays = BASE_NEWS(f->e->scratch, bool, nodes + 1);
     for (size_t i = 0; i < nodes; i++) {
-        if (is_plain(f->e->g, &f->e->g->nodes.at[i])) {
+        if (!f->e->gone[i] && is_plain(f->e->g, &f->e->g->nodes.at[i])) {
             channels_find_roles(f, &f->e->g->nodes.at[i], &f->roles[i]);
         }
     }
@@ -242,6 +300,7 @@ base_status passes_channels(passes_context *c, ir_model *m, base_diags *d) {
     for (size_t i = 0; i < m->graphs.n; i++) {
         passes_edit e = passes_edit_begin(c, m, &m->graphs.at[i]);
         channel_finder f = {.e = &e, .work = MOST_WORK, .of = BASE_NEWS(e.scratch, along_axis, e.tensors + 1)};
+        f.macs = BASE_NEWS(e.scratch, uint64_t, e.g->nodes.n + 1);
         passes_channel_counts found = {0};
         for (size_t k = 0; k < e.g->nodes.n; k++) {
             if (e.g->nodes.at[k].output_count == 1) {
@@ -249,6 +308,7 @@ base_status passes_channels(passes_context *c, ir_model *m, base_diags *d) {
             }
         }
         if (count(&f, &found)) {
+            settle(&f, &found);
             drop(&f, &found);
         }
         passes_edit_end(&e);

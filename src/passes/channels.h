@@ -34,6 +34,7 @@ typedef struct channel_finder {
     passes_edit *e;
     uint64_t work;     /* of ranges */
     along_axis *of;    /* each tensor */
+    uint64_t *macs;    /* of each node */
     node_roles *roles; /* each node */
     uint32_t *same;    /* of each tensor: another whose channels are kept with its own, itself at first */
     bool **kept;       /* of each tensor that stands for others: of each channel */
@@ -60,5 +61,7 @@ void channels_find_roles(channel_finder *f, const ir_node *n, node_roles *out);
 /* Nodes with only those channels that are kept, in place of those there were; what is saved is counted. false: nodes that cannot
  * be said so are marked as staying, and nothing has changed. */
 bool channels_drop(channel_finder *f, passes_channel_counts *saved);
+/* Bytes of the node's constants. */
+uint64_t channels_constants(const ir_graph *g, const ir_node *n);
 
 #endif

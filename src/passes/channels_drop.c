@@ -507,10 +507,10 @@ static bool say_shape(dropper *x, const ir_node *was, ir_node *n) {
     return any;
 }
 
-static uint64_t constants_of(const dropper *x, const ir_node *n) {
+uint64_t channels_constants(const ir_graph *g, const ir_node *n) {
     uint64_t sum = 0, bytes = 0;
     for (size_t k = 0; k < n->input_count; k++) {
-        const ir_tensor *t = n->inputs[k] != IR_NONE ? &x->e->g->tensors.at[n->inputs[k]] : NULL;
+        const ir_tensor *t = n->inputs[k] != IR_NONE ? &g->tensors.at[n->inputs[k]] : NULL;
         sum += t != NULL && t->data != NULL && ir_tensor_bytes(t, &bytes) ? bytes : 0;
     }
     return sum;
@@ -540,7 +540,7 @@ static bool remake(dropper *x, base_arena *scratch, size_t i) {
         return false;
     }
     x->saved.macs += macs[0] - macs[1];
-    const uint64_t before = constants_of(x, &was), after = constants_of(x, &n);
+    const uint64_t before = channels_constants(x->e->g, &was), after = channels_constants(x->e->g, &n);
     x->saved.bytes += before > after ? before - after : 0;
     x->nodes[i] = n;
     x->changed[i] = true;
@@ -548,8 +548,9 @@ static bool remake(dropper *x, base_arena *scratch, size_t i) {
 }
 
 /* Does the node have a tensor with fewer channels? */
-static bool is_concerned(const dropper *x, const ir_node *n) {
-    for (size_t k = 0; k < n->input_count + n->output_count; k++) {
+static bool is_concerned(const dropper *x, size_t i) {
+    const ir_node *n = &x->e->g->nodes.at[i];
+    for (size_t k = 0; !x->e->gone[i] && k < n->input_count + n->output_count; k++) {
         if (is_shrunk(x, k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count])) {
             return true;
         }
@@ -568,8 +569,8 @@ bool channels_drop(channel_finder *f, passes_channel_counts *saved) {
     const bool any = shrink_tensors(&x);
     for (size_t i = 0; any && i < nodes; i++) {
         base_arena *scratch = base_arena_new(base_arena_memory(f->e->c->arena));
-        f->stays[i] = f->stays[i] || (is_concerned(&x, &f->e->g->nodes.at[i]) && !remake(&x, scratch, i));
-        all = all && !(f->stays[i] && is_concerned(&x, &f->e->g->nodes.at[i]));
+        f->stays[i] = f->stays[i] || (is_concerned(&x, i) && !remake(&x, scratch, i));
+        all = all && !(f->stays[i] && is_concerned(&x, i));
         base_arena_free(scratch);
     }
     for (size_t i = 0; all && i < nodes; i++) {
@@ -580,9 +581,9 @@ bool channels_drop(channel_finder *f, passes_channel_counts *saved) {
     if (!all) {
         f->e->g->tensors.n = tensors;
     } else {
-        saved->dropped = x.saved.dropped;
-        saved->macs = x.saved.macs;
-        saved->bytes = x.saved.bytes;
+        saved->dropped += x.saved.dropped;
+        saved->macs += x.saved.macs;
+        saved->bytes += x.saved.bytes;
     }
     base_arena_free(x.scratch);
     return all;

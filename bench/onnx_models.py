@@ -1,6 +1,6 @@
 """ONNX models that bench.py times: made here, of the sizes that issue and documentation name, with weights by chance.
 
-Takes a folder. Writes gigabyte.onnx (a chain of MatMul whose weights are 1 GB in the file), nodes.onnx (50,000 nodes) and
+Takes a folder. Writes gigabyte.onnx (a chain of MatMul whose weights are 1 GB in the file), hundred.onnx (100 MB of the same), nodes.onnx (50,000 nodes) and
 squeezenet.onnx (SqueezeNet 1.1, its weights constant), unless they are there.
 """
 import pathlib
@@ -19,26 +19,34 @@ def floats(rng, count, spread):
     return struct.pack(f"<{count}f", *(rng.uniform(-spread, spread) for _ in range(count)))
 
 
-def gigabyte(path):
-    """Graph's fields one by one: the file is never whole in memory."""
+def chain(path, layers):
+    """Graph's fields one by one: the file is never whole in memory. Each layer's first weight is its own, so that none is equal."""
     rng = random.Random(1)
     block = floats(rng, SIDE, 0.03)
     weights = block * SIDE
-    head = b"".join(onnx.field(1, onnx.node("MatMul", [f"x{k}", f"w{k}"], [f"x{k + 1}"], name=f"layer_{k}")) for k in range(LAYERS)) + onnx.field(2, "g")
-    tail = onnx.field(11, onnx.value("x0", "f32", [1, SIDE])) + onnx.field(12, onnx.value(f"x{LAYERS}", "f32", [1, SIDE]))
+    head = b"".join(onnx.field(1, onnx.node("MatMul", [f"x{k}", f"w{k}"], [f"x{k + 1}"], name=f"layer_{k}")) for k in range(layers)) + onnx.field(2, "g")
+    tail = onnx.field(11, onnx.value("x0", "f32", [1, SIDE])) + onnx.field(12, onnx.value(f"x{layers}", "f32", [1, SIDE]))
 
     def tensor_head(k):
         return onnx.field(1, SIDE) + onnx.field(1, SIDE) + onnx.field(2, onnx.TYPES["f32"]) + onnx.field(8, f"w{k}") + onnx.varint(9 << 3 | 2) + onnx.varint(len(weights))
 
-    heads = [tensor_head(k) for k in range(LAYERS)]
+    heads = [tensor_head(k) for k in range(layers)]
     heads = [onnx.varint(5 << 3 | 2) + onnx.varint(len(h) + len(weights)) + h for h in heads]
     size = len(head) + sum(len(h) + len(weights) for h in heads) + len(tail)
     with path.open("wb") as f:
         f.write(onnx.field(1, 10) + onnx.field(8, onnx.field(1, "") + onnx.field(2, 21)) + onnx.varint(7 << 3 | 2) + onnx.varint(size) + head)
-        for h in heads:
-            f.write(h)
-            f.write(weights)
+        for k, h in enumerate(heads):
+            f.write(h + struct.pack("<f", k / 64))
+            f.write(weights[4:])
         f.write(tail)
+
+
+def gigabyte(path):
+    chain(path, LAYERS)
+
+
+def hundred(path):
+    chain(path, 6)
 
 
 def nodes(path):
@@ -91,7 +99,7 @@ def squeezenet(path):
 def make(folder):
     folder.mkdir(parents=True, exist_ok=True)
     paths = {}
-    for name, maker in (("gigabyte", gigabyte), ("nodes", nodes), ("squeezenet", squeezenet)):
+    for name, maker in (("gigabyte", gigabyte), ("hundred", hundred), ("nodes", nodes), ("squeezenet", squeezenet)):
         paths[name] = folder / f"{name}.onnx"
         if not paths[name].exists():
             maker(paths[name])

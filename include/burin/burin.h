@@ -207,7 +207,7 @@ typedef struct burin_compile_options {
     unsigned opt_level;     /* 0: as defined, 1: forms by role, 2: twice the unrolling */
     const char *numerics;   /* "tflm" or "litert": whose rounding, where they differ */
     const char *layout;     /* "folder" or "single" */
-    const char *weights;    /* "inline" or "blob" */
+    const char *weights;    /* "inline", "blob" or "incbin" */
     unsigned test_cases;    /* golden cases and a main with them; 0: none */
     bool check;             /* build what was emitted with the host's compiler and compare with the evaluator */
     unsigned check_cases;   /* seeded inputs of the check */

@@ -261,6 +261,7 @@ static base_status compile(burin_context *c, void *arguments) {
         o.compile.target->needs_plan ? make_plan(c, m, &o, &changed, &plan) : compile_without_plan(c, &o, m, &changed);
     target_options t = {.layout = given.layout,
                         .weights_blob = strcmp(given.weights, "blob") == 0,
+                        .weights_incbin = strcmp(given.weights, "incbin") == 0,
                         .opset = given.opset,
                         .external_data = given.external_data,
                         .data_name = given.data_name};

@@ -197,7 +197,9 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
         status = one_of(c, "layout", o.layout, "folder", "single");
     }
     if (status == BASE_OK) {
-        status = one_of(c, "weights", o.weights, "inline", "blob");
+        static const char *const names[] = {"inline", "blob", "incbin"};
+        bool known = same_text(o.weights, names[0]) || same_text(o.weights, names[1]) || same_text(o.weights, names[2]);
+        status = known ? BASE_OK : usage(c, "weights", o.weights == NULL ? "" : o.weights, names, 3);
     }
     if (status == BASE_OK) {
         status = one_of(c, "goal", o.goal, "latency", "size");

@@ -11,6 +11,7 @@
 typedef struct target_options {
     const char *layout;              /* "folder" or "single" */
     bool weights_blob;               /* weights as one file instead of inline */
+    bool weights_incbin;             /* as one file that the assembler takes in; not both */
     unsigned test_cases;             /* --test N: golden cases and a main */
     const struct target_case *cases; /* test_cases of them: inputs and the outputs that the evaluator computed */
     const char *plan_check;          /* JSON text for the plan's "check" */

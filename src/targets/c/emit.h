@@ -103,7 +103,8 @@ uint32_t c_data_add(c_module *m, base_type type, const void *bytes, uint64_t cou
 void c_data_put(base_text *out, const c_module *m); /* all of it as const arrays */
 void c_data_put_values(base_text *out, base_type type, const void *bytes, uint64_t count);
 const char *c_data_name(const c_module *m, uint32_t data);
-void c_data_blob(base_text *out, c_module *m); /* sets the offsets */
+void c_data_blob(base_text *out, c_module *m);       /* sets the offsets */
+void c_data_put_incbin(base_text *out, c_module *m); /* the same file, as an array of the module */
 
 /* ---- the application's own functions (extern) ---- */
 /* Notes what they are called with. REFUSED: two definitions say different things of one function. */

@@ -131,3 +131,30 @@ void c_data_blob(base_text *out, c_module *m) {
         base_putn(out, d->bytes, (size_t)d->size);
     }
 }
+
+/* The name of the file is the prefix's, and so nothing in it needs quoting. */
+static const char incbin[] =
+    "#if !defined(__GNUC__)\n#error \"this compiler takes in no file as data: compile the model with --weights inline "
+    "or "
+    "blob\"\n#endif\n"
+    "#ifndef $_WEIGHTS_FILE /* found in the working folder, or in one that -I names; or say its path */\n"
+    "#define $_WEIGHTS_FILE \"$_weights.bin\"\n#endif\n"
+    "#ifndef $_WEIGHTS_SECTION /* where the weights go */\n#if defined(__APPLE__)\n"
+    "#define $_WEIGHTS_SECTION \".const_data\"\n#elif defined(_WIN32)\n"
+    "#define $_WEIGHTS_SECTION \".section .rdata,\\\"dr\\\"\"\n#else\n"
+    "#define $_WEIGHTS_SECTION \".section .rodata.$_weights,\\\"a\\\"\"\n#endif\n#endif\n"
+    "#define $_TEXT_OF(x) #x\n#define $_LABEL_OF(x) $_TEXT_OF(x)\n"
+    "#define $_WEIGHTS_LABEL $_LABEL_OF(__USER_LABEL_PREFIX__) \"$_weights\"\n"
+    "#if defined(__clang__) /* its assembler knows no length of a file */\n#define $_WEIGHTS_TEST \"\"\n#else\n"
+    "#define $_WEIGHTS_TEST \"\\t.if . - \" $_WEIGHTS_LABEL \" - \" $_LABEL_OF($_WEIGHTS_BYTES) \"\\n\\t.error "
+    "\\\"the file of weights is not this module's\\\"\\n\\t.endif\\n\"\n#endif\n"
+    "__asm__($_WEIGHTS_SECTION \"\\n\\t.balign 16\\n\\t.globl \" $_WEIGHTS_LABEL \"\\n\" $_WEIGHTS_LABEL "
+    "\":\\n\\t.incbin "
+    "\\\"\" $_WEIGHTS_FILE \"\\\"\\n\" $_WEIGHTS_TEST \"\\t.byte 0\\n\\t.text\\n\");\n\n";
+
+void c_data_put_incbin(base_text *out, c_module *m) {
+    if (strcmp(m->options->layout, "single") == 0) {
+        c_put(m, out, "#if defined(__cplusplus)\nextern \"C\"\n#else\nextern\n#endif\nconst uint8_t $_weights[];\n");
+    }
+    c_put_prefixed(out, m->prefix, incbin);
+}

@@ -61,6 +61,11 @@ static uint64_t arena_bytes(const c_module *m) {
     return m->plan->state_bytes == 0 ? m->plan->arena_bytes : state_offset(m) + m->plan->state_bytes;
 }
 
+/* The constants are in P_weights.bin. */
+static bool in_file(const c_module *m) {
+    return m->options->weights_blob || m->options->weights_incbin;
+}
+
 static uint64_t weights_bytes(const c_module *m) {
     uint64_t sum = 0;
     for (size_t k = 0; k < m->data.n; k++) {
@@ -370,7 +375,10 @@ static void put_internal(c_module *m, base_text *t) {
     for (uint32_t k = 0; k < m->functions.n; k++) {
         base_put(t, "%s;\n", function_head(m, m->functions.at[k].text, function_name(m, k)) + strlen("static "));
     }
-    for (uint32_t k = 0; k < m->data.n && !m->options->weights_blob; k++) {
+    if (m->options->weights_incbin) {
+        c_put(m, t, "extern const uint8_t $_weights[]; /* $_WEIGHTS_BYTES of them */\n");
+    }
+    for (uint32_t k = 0; k < m->data.n && !in_file(m); k++) {
         base_put(t, "extern const %s %s[];\n", c_storage_type(m->data.at[k].type), c_data_name(m, k));
     }
     base_puts(t, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
@@ -391,10 +399,11 @@ const char *c_pointer_text(c_module *m, const plan_kernel *kernel, const c_argum
                            place_of(m, &m->plan->tensors.at[a->place]));
     }
     if (a->tensor == IR_NONE) {
-        if (!m->options->weights_blob) {
+        if (!in_file(m)) {
             return c_data_name(m, a->data);
         }
-        return base_printf(m->arena, "(%s%s *)(const void *)(model->weights + %" PRIu64 ")", qualifier, type,
+        const char *from = m->options->weights_blob ? "model->weights" : base_printf(m->arena, "%s_weights", m->prefix);
+        return base_printf(m->arena, "(%s%s *)(const void *)(%s + %" PRIu64 ")", qualifier, type, from,
                            m->data.at[a->data].offset);
     }
     const plan_tensor *t = &m->plan->tensors.at[kernel->tensor[a->tensor]];
@@ -856,28 +865,30 @@ void c_module_files(c_module *m, target_files *out) {
     base_text header = {.arena = m->arena}, interface = {.arena = m->arena}, source = {.arena = m->arena},
               kernels = {.arena = m->arena};
     base_text data = {.arena = m->arena}, internal = {.arena = m->arena}, test = {.arena = m->arena};
-    bool blob = m->options->weights_blob;
+    const bool file = in_file(m);
     m->blob.arena = m->arena;
-    if (blob) {
+    if (file) {
         c_data_blob(&m->blob, m);
     }
     c_put_interface(&interface, m); /* may add data: constants that are outputs, first contents of states */
-    if (blob) {
+    if (file) {
         base_text again = {.arena = m->arena};
         interface.n = 0;
         m->blob = again;
         c_data_blob(&m->blob, m);
         c_put_interface(&interface, m);
     }
-    for (uint32_t k = 0; k < m->data.n && !blob; k++) {
+    for (uint32_t k = 0; k < m->data.n && !file; k++) {
         base_putn(&data, m->data.at[k].bytes, (size_t)m->data.at[k].size);
     }
-    m->blob_hash = fnv(blob ? &m->blob : &data);
+    m->blob_hash = fnv(file ? &m->blob : &data);
     data.n = 0;
     c_put_header(&header, m);
     add_file(m, out, ".h", &header);
     base_puts(&source, head);
-    if (!blob) {
+    if (m->options->weights_incbin) {
+        c_data_put_incbin(&data, m);
+    } else if (!file) {
         c_data_put(&data, m);
     }
     if (is_single(m)) {
@@ -896,9 +907,10 @@ void c_module_files(c_module *m, target_files *out) {
     }
     base_putn(&source, interface.at, interface.n);
     add_file(m, out, ".c", &source);
-    if (blob) {
+    if (file) {
         add_file(m, out, "_weights.bin", &m->blob);
-    } else if (!is_single(m)) {
+    }
+    if (!m->options->weights_blob && !is_single(m)) {
         base_text weights = {.arena = m->arena};
         base_puts(&weights, head);
         c_put(m, &weights, "#include \"$_internal.h\"\n\n");

@@ -521,8 +521,11 @@ static bool expand_one(expander *x, const ir_node *n, bool quantised) {
         return true;
     }
     base_arena *scratch = base_arena_new(base_arena_memory(x->c->arena));
-    const bool said = !may_expand(g, n) || passes_says(x->c, scratch, x->m, g, n);
+    const bool own = passes_says(x->c, scratch, x->m, g, n), said = own || !may_expand(g, n);
     base_arena_free(scratch);
+    if (!own && passes_from_start(x->c, x->m, x->graph, n)) {
+        return true;
+    }
     return said ? connect(x->c, x->m, x->graph, n)
                 : expand_wider(x->c, x->m, x->graph, n) || passes_narrow(x->c, x->m, x->graph, n) ||
                       expand_node(x->c, x->m, x->graph, n, false);

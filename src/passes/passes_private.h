@@ -109,6 +109,10 @@ passes_bounds passes_both_bounds(passes_bounds a, passes_bounds b);
 /* The activation of these bounds among words (of words[n]), NULL: none. */
 const char *passes_activation_of(passes_bounds b, const ir_tensor *t, const char *const *words, size_t n);
 
+/* ---- from_start.c ---- */
+/* The node, which the vocabulary lacks, as one that counts no place from the end: the last node. false: it is none, or may have to. */
+bool passes_from_start(passes_context *c, ir_model *m, uint32_t graph, const ir_node *n);
+
 /* ---- narrow.c ---- */
 /* The node, which the vocabulary lacks, as one whose integers are of 32 bits, and casts: behind the last node. false: it is none. */
 bool passes_narrow(passes_context *c, ir_model *m, uint32_t graph, const ir_node *n);

@@ -270,6 +270,12 @@ Case("conv_3d_groups", [("Conv", "x w b", "y", {"strides": [1, 1, 2], "pads": [1
 Case("conv_3d_depthwise", [("Conv", "x w", "y", {"dilations": [1, 2, 1], "group": 3})], {"x": RANDOM.standard_normal((1, 3, 3, 5, 4)).astype(np.float32)},
      {"w": weights(3, 1, 2, 2, 3)}, near=(1e-5, 1e-5))
 
+# ---- places that are not zero, as many as a run has, and what stands there: none counts from the end ----
+Case("masked", [("NonZero", "x", "p", {}), ("Transpose", "p", "t", {"perm": [1, 0]}), ("GatherND", "x t", "y", {})],
+     {"x": np.array([[0, 1.5, 0, -2], [3, 0, 0, 0.25]], np.float32)}, words="WHERE TRANSPOSE TRANSPOSE GATHER_ND")
+Case("maybe_from_the_end", [("NonZero", "x", "p", {}), ("Transpose", "p", "t", {"perm": [1, 0]}), ("Sub", "t one", "u", {}), ("GatherND", "x u", "y", {})],
+     {"x": np.array([[0, 1.5, 0, -2], [3, 0, 0, 0.25]], np.float32)}, {"one": np.int64(1)}, refused="does not say its attribute from_end")
+
 # ---- quotients of 64 bits, towards zero: by powers of two ----
 LONG = np.array([np.iinfo(np.int64).min, np.iinfo(np.int64).max, 0, 1, -1, 3, -3, 2**31 - 1, 2**31, -2**31, -2**31 - 1, 2**32, -2**32, 2**32 - 1,
                  0x123456789abcdef0, -0x123456789abcdef0, 2**40 + 2**39, -2**40 - 2**39, -2**62, 2**62 - 1], np.int64)

@@ -125,6 +125,8 @@ static const qlinear rows[] = {
 
 static bool bias_reals(scaler *s, const ir_node *n, size_t k, const ir_quant *quants, uint32_t *out) {
     const ir_tensor *b = constant_at(s, n, k);
+    const ir_attr *alpha = ir_attr_find(n, "alpha"); /* of qgemm it multiplies the bias, too */
+    const float factor = alpha != NULL && alpha->kind == IR_FLOAT ? (float)alpha->v.f : 1;
     const uint32_t count = quants[1].n;
     if (b == NULL || b->type != BASE_I32 || (count > 1 && count != elements_of(b)) || quants[0].n != 1) {
         return false;
@@ -133,7 +135,7 @@ static bool bias_reals(scaler *s, const ir_node *n, size_t k, const ir_quant *qu
     const uint64_t size = elements_of(b);
     float *list = BASE_NEWS(s->c->arena, float, (size_t)size + 1);
     for (uint64_t i = 0; i < size; i++) {
-        const float scale = quants[0].scale[0] * quants[1].scale[count > 1 ? i : 0];
+        const float scale = quants[0].scale[0] * quants[1].scale[count > 1 ? i : 0] * factor;
         base_store(BASE_F32, list, i, (base_value){.f = (double)((float)base_load(BASE_I32, like.data, i).i * scale)});
     }
     *out = passes_constant_add(s->m, s->g, like.name, BASE_F32, &like.shape, list);
@@ -162,9 +164,9 @@ static bool is_one(const ir_node *n, const char *attribute, double value) {
     return a == NULL || (a->kind == IR_FLOAT ? a->v.f == value : a->kind == IR_INT && (double)a->v.i == value);
 }
 
-/* Has the word on reals the attributes' meaning? Of qgemm: the bias has the scale of the products without alpha. */
+/* Has the word on reals the attributes' meaning? */
 static bool has_real(const ir_node *n, const qlinear *row) {
-    return row->bias_before ? is_one(n, "alpha", 1) : is_one(n, "channels_last", 0);
+    return row->bias_before || is_one(n, "channels_last", 0);
 }
 
 /* Along which the scales of operand k are. */

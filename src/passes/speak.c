@@ -81,7 +81,8 @@ static uint32_t small_whole(speak_frame_values *f, lang_ref e) {
     }
     const lang_ref from = n->kind == LANG_WORD_ && n->code == LANG_CAST ? lang_operand(s->p, e, 0) : 0;
     const lang_node *x = from != 0 ? lang_at(s->p, from) : n;
-    const bool is_rounded = x->type == BASE_F32 && x->kind == LANG_WORD_ && x->code == LANG_RNE;
+    const bool is_rounded = (x->type == BASE_F32 || x->type == BASE_F16 || x->type == BASE_BF16) &&
+                            x->kind == LANG_WORD_ && x->code == LANG_RNE;
     const bool is_small = !base_type_is_float((base_type)x->type) && base_type_bits((base_type)x->type) <= 16;
     return from != 0 && (is_rounded || is_small) ? speak_cast(s, speak_value(f, from), BASE_F32) : IR_NONE;
 }

@@ -280,6 +280,17 @@ static base_type wider(lang_word w, base_type type) {
     return base_type_bits(type) < 32 ? BASE_I32 : BASE_I64;
 }
 
+/* Of floats of 16 bits in f32, which has more than twice their digits: rounded once more it is the same. */
+static bool is_same_in_f32(lang_word w, base_type type) {
+    static const lang_word words[] = {LANG_ADD, LANG_SUB, LANG_MUL, LANG_DIV, LANG_SQRT,  LANG_NEG,  LANG_ABS, LANG_MIN,
+                                      LANG_MAX, LANG_LT,  LANG_LE,  LANG_EQ,  LANG_FLOOR, LANG_CEIL, LANG_RNE};
+    bool is = false;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        is = is || words[i] == w;
+    }
+    return is && (type == BASE_F16 || type == BASE_BF16);
+}
+
 uint32_t speak_scalar_word(speaker *s, lang_word w, base_type type, base_type to, const uint32_t *v, uint32_t n) {
     const speak_mark mark = speak_here(s);
     const bool chooses = w == LANG_IF, shifts = w == LANG_SHL || w == LANG_SHR;
@@ -315,6 +326,14 @@ uint32_t speak_scalar_word(speaker *s, lang_word w, base_type type, base_type to
     if (t == IR_NONE) {
         speak_back(s, mark);
         t = speak_bits(s, w, type, v, n);
+    }
+    if (t == IR_NONE && is_same_in_f32(w, type)) {
+        uint32_t wide[2] = {IR_NONE, IR_NONE};
+        for (uint32_t k = 0; k < n; k++) {
+            wide[k] = speak_cast(s, v[k], BASE_F32);
+        }
+        t = n == 2 && wide[1] == IR_NONE ? IR_NONE : wide[0];
+        t = t != IR_NONE ? speak_cast(s, say(s, w, BASE_F32, to == BASE_BOOL ? to : BASE_F32, wide, n), to) : t;
     }
     return t;
 }

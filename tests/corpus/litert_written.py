@@ -170,6 +170,12 @@ for turned in (0, 1):
 add("QGemm of reals", [node("QGemm", ["x", "xs", "xz", "w", "ws", "wz", "b"], ["y"], domain="com.microsoft", transB=1)],
     {"x": np.random.RandomState(7).randint(0, 256, (3, 7)).astype(np.uint8)}, [floats("y", 3, 6)], held, 16)
 
+for alpha in (0.75, -2.0):
+    add(f"QGemm, alpha {alpha}", [node("QGemm", ["x", "xs", "xz", "w", "ws", "wz", "b", "ys", "yz"], ["y"], domain="com.microsoft", transB=1, alpha=alpha)],
+        {"x": np.random.RandomState(7).randint(0, 256, (3, 7)).astype(np.uint8)}, [helper.make_tensor_value_info("y", TensorProto.UINT8, [3, 6])], held, 16, 1.0)
+    add(f"QGemm of reals, alpha {alpha}", [node("QGemm", ["x", "xs", "xz", "w", "ws", "wz", "b"], ["y"], domain="com.microsoft", transB=1, alpha=alpha)],
+        {"x": np.random.RandomState(7).randint(0, 256, (3, 7)).astype(np.uint8)}, [floats("y", 3, 6)], held, 16)
+
 
 def litert(path, inputs, resolver):
     it = interpreter_of(path) if resolver == OpResolverType.BUILTIN_REF else Interpreter(

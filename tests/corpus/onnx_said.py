@@ -276,6 +276,12 @@ Case("masked", [("NonZero", "x", "p", {}), ("Transpose", "p", "t", {"perm": [1, 
 Case("maybe_from_the_end", [("NonZero", "x", "p", {}), ("Transpose", "p", "t", {"perm": [1, 0]}), ("Sub", "t one", "u", {}), ("GatherND", "x u", "y", {})],
      {"x": np.array([[0, 1.5, 0, -2], [3, 0, 0, 0.25]], np.float32)}, {"one": np.int64(1)}, refused="does not say its attribute from_end")
 
+# ---- quantised from floats of 16 bits: quotients in 32 bits, rounded once more, are the same ----
+for name, dtype in (("u8", np.uint8), ("i8", np.int8)):
+    Case(f"quantize_f16_{name}", [("QuantizeLinear", "x s z", "q", {}), ("DequantizeLinear", "q s z", "y", {})], {"x": LINE.astype(np.float16)},
+         {"s": np.float16(0.0307), "z": np.array(7, dtype)}, opset=23, near=(1e-3, 1e-6))
+Case("div_f16", [("Div", "x a", "y", {})], {"x": LINE.astype(np.float16)}, {"a": np.float16(0.7)}, near=(0, 0))
+
 # ---- quotients of 64 bits, towards zero: by powers of two ----
 LONG = np.array([np.iinfo(np.int64).min, np.iinfo(np.int64).max, 0, 1, -1, 3, -3, 2**31 - 1, 2**31, -2**31, -2**31 - 1, 2**32, -2**32, 2**32 - 1,
                  0x123456789abcdef0, -0x123456789abcdef0, 2**40 + 2**39, -2**40 - 2**39, -2**62, 2**62 - 1], np.int64)

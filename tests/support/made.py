@@ -8,7 +8,7 @@ import struct
 # TFLite's schema.fbs: the numbers of types, operators and option tables that are used here
 TYPES = {"resource": 13, "f32": 0, "i32": 2, "u8": 3, "i64": 4, "string": 5, "bool": 6, "i16": 7, "i8": 9}
 SIZES = {"f32": "f", "i32": "i", "u8": "B", "i64": "q", "bool": "?", "i16": "h", "i8": "b"}
-OPERATORS = {"ADD": (0, 11), "CONCATENATION": (2, 10), "CONV_2D": (3, 1), "FULLY_CONNECTED": (9, 8), "RELU": (19, 0), "RESHAPE": (22, 17), "SOFTMAX": (25, 9),
+OPERATORS = {"ADD": (0, 11), "CONCATENATION": (2, 10), "CONV_2D": (3, 1), "DEPTHWISE_CONV_2D": (4, 2), "FULLY_CONNECTED": (9, 8), "RELU": (19, 0), "RESHAPE": (22, 17), "SOFTMAX": (25, 9),
              "CUSTOM": (32, 0), "GATHER": (36, 23), "PAD": (34, 22), "MIRROR_PAD": (100, 77), "SQUEEZE": (43, 30), "STRIDED_SLICE": (45, 32), "SPLIT": (49, 35), "CAST": (53, 37), "TILE": (69, 0),
              "EXPAND_DIMS": (70, 0), "SUM": (74, 27), "SHAPE": (77, 55), "PACK": (83, 59), "UNPACK": (88, 64), "SPLIT_V": (102, 79), "UNIQUE": (103, 80), "RANGE": (96, 0),
              "GATHER_ND": (107, 0), "WHERE": (109, 0), "HASHTABLE": (136, 0),
@@ -88,7 +88,7 @@ def flatbuffer(root, identifier):
 
 
 def tflite(tensors, operators, inputs, outputs):
-    """tensors: (name, type, shape, {"data": numbers, "scale": [..], "zero": [..], "signature": [..]}); operators: (name, inputs, outputs, options
+    """tensors: (name, type, shape, {"data": numbers, "scale": [..], "zero": [..], "axis": N, "signature": [..]}); operators: (name, inputs, outputs, options
     Table or None, custom code or None, custom options' bytes or nothing)."""
     return tflite_graphs([("main", tensors, operators, inputs, outputs)])
 
@@ -104,7 +104,8 @@ def tflite_graphs(graphs, signatures=()):
                 packed = struct.pack(f"<{len(more['data'])}{SIZES[kind]}", *more["data"])
                 buffers.append(Table(_0=Vector(packed, "B", 16)))
                 buffer = len(buffers) - 1
-            quant = Table(_2=Vector(more["scale"], "f"), _3=Vector(more["zero"], "q", 8)) if "scale" in more else None
+            quant = Table(_2=Vector(more["scale"], "f"), _3=Vector(more["zero"], "q", 8),
+                          **({"_6": ("i", more["axis"])} if "axis" in more else {})) if "scale" in more else None
             signature = Vector(more["signature"], "i") if "signature" in more else None
             rows.append(Table(_0=Vector(shape, "i"), _1=("b", TYPES[kind]), _2=("I", buffer), _3=name, _4=quant, _7=signature))
         for name, ins, outs, options, custom, *more in operators:

@@ -39,20 +39,20 @@ typedef struct c_tile {
     uint32_t weights, start;           /* arguments; start: UINT32_MAX where the accumulators start at 0 */
     int64_t outer_step[LANG_MAX_VARS]; /* of the packed factor by output variables other than n */
     bool scalar;                       /* accumulators are scalars; else arrays, in loops that compilers vectorise */
-    bool dot;   /* points are copied to 16-bit lines first, products summed in pairs of the reduction */
-    bool patch; /* points are copied to lines first, their elements as they are */
-    bool stream;       /* the tile reads its points by pointers that run through the whole reduction */
-    int64_t a_step;    /* stream: of those pointers */
-    const char *w;     /* stream: the pointer to the packed factors */
-    bool placed;       /* the plan has room for the lines */
-    bool window;       /* one channel after the other, its points rolling along a row */
-    const char *q;     /* the buffer of lines */
-    int64_t line;      /* elements of a line: K, of pairs made even */
-    int64_t fill;      /* what acts as 0 where A's elements are read as they are */
+    bool dot;       /* points are copied to 16-bit lines first, products summed in pairs of the reduction */
+    bool patch;     /* points are copied to lines first, their elements as they are */
+    bool stream;    /* the tile reads its points by pointers that run through the whole reduction */
+    int64_t a_step; /* stream: of those pointers */
+    const char *w;  /* stream: the pointer to the packed factors */
+    bool placed;    /* the plan has room for the lines */
+    bool window;    /* one channel after the other, its points rolling along a row */
+    const char *q;  /* the buffer of lines */
+    int64_t line;   /* elements of a line: K, of pairs made even */
+    int64_t fill;   /* what acts as 0 where A's elements are read as they are */
     uint32_t flat_count, flat[LANG_MAX_RANK]; /* output variables that lines let join m, innermost first */
     int64_t flat_extent[LANG_MAX_RANK];       /* of m, then of each of them, before they joined */
-    uint32_t mr_now; /* points of the tile at hand */
-    bool edge;       /* the tile at hand needs the checks of m */
+    uint32_t mr_now;                          /* points of the tile at hand */
+    bool edge;                                /* the tile at hand needs the checks of m */
 } c_tile;
 
 static inline int64_t c_coefficient(const lang_affine *a, uint32_t var) {

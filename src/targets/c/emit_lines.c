@@ -41,8 +41,7 @@ static void bind_point(c_tile *t, const char *point) {
     uint32_t var = t->m;
     for (uint32_t f = 0; f < t->flat_count; f++) {
         int64_t extent = t->flat_extent[f];
-        const char *rest =
-            c_local(u, u->scope, "int32_t", base_printf(u->arena, "%s / %" PRId64, point, extent)).text;
+        const char *rest = c_local(u, u->scope, "int32_t", base_printf(u->arena, "%s / %" PRId64, point, extent)).text;
         const char *own = base_printf(u->arena, "%s - %" PRId64 " * %s", point, extent, rest);
         c_bind_var(u, var, c_local(u, u->scope, "int32_t", own).text, u->scope);
         var = t->flat[f];
@@ -55,14 +54,15 @@ static void bind_point(c_tile *t, const char *point) {
 /* Two words a round, and single bytes as volatile ones: compilers then make no call of memmove of it, whose C library on
  * small machines moves bytes. A word that may lie anywhere is a call of memcpy where the machine has no such loads. */
 static const char *copy_helper(c_unit *u, bool words) {
-    return words ? c_helper_made(u->m->helpers, "copy_words",
-                                 "/* bytes, from a word on and up to one: nothing else has another type there */\n"
-                                 "static inline void $_copy_words(void *to, const void *from, int32_t bytes) {\n"
-                                 "    uint32_t *d = (uint32_t *)to;\n    const uint32_t *s = (const uint32_t *)from;\n"
-                                 "    for (; bytes >= 8; bytes -= 8) {\n"
-                                 "        const uint32_t first = s[0], second = s[1];\n"
-                                 "        d[0] = first;\n        d[1] = second;\n        d += 2;\n        s += 2;\n    }\n"
-                                 "    if (bytes > 0) {\n        *d = *s;\n    }\n}\n")
+    return words ? c_helper_made(
+                       u->m->helpers, "copy_words",
+                       "/* bytes, from a word on and up to one: nothing else has another type there */\n"
+                       "static inline void $_copy_words(void *to, const void *from, int32_t bytes) {\n"
+                       "    uint32_t *d = (uint32_t *)to;\n    const uint32_t *s = (const uint32_t *)from;\n"
+                       "    for (; bytes >= 8; bytes -= 8) {\n"
+                       "        const uint32_t first = s[0], second = s[1];\n"
+                       "        d[0] = first;\n        d[1] = second;\n        d += 2;\n        s += 2;\n    }\n"
+                       "    if (bytes > 0) {\n        *d = *s;\n    }\n}\n")
                  : c_helper_made(u->m->helpers, "copy_line",
                                  "/* two words a round; volatile: not to become a call of memmove */\n"
                                  "static inline void $_copy_line(void *to, const void *from, int32_t bytes) {\n"
@@ -84,8 +84,8 @@ static bool is_of_words(const c_tile *t, const c_run *run, uint32_t n, const lan
     const uint32_t from = u->kernel->tensor[lang_at(u->p, t->roles.a.read)->index];
     const plan_tensor *x = from == IR_NONE ? NULL : &u->m->plan->tensors.at[from];
     const plan_tensor *root = x == NULL ? NULL : &u->m->plan->tensors.at[x->root];
-    if (!t->patch || base_type_bits(t->a_type) != 8 || root == NULL || root->role == PLAN_CONSTANT || root->role == PLAN_STATE ||
-        u->m->plan->device == NULL || u->m->plan->device->machine.alignment % 4 != 0) {
+    if (!t->patch || base_type_bits(t->a_type) != 8 || root == NULL || root->role == PLAN_CONSTANT ||
+        root->role == PLAN_STATE || u->m->plan->device == NULL || u->m->plan->device->machine.alignment % 4 != 0) {
         return false;
     }
     int64_t ends = (int64_t)((root->offset + x->root_offset) & 3) | t->line | base->constant;
@@ -158,10 +158,10 @@ static void copy_runs(c_tile *t, const c_run *run, uint32_t n, uint32_t k, const
     c_block_close(u, "");
 }
 
-/* What acts as 0 into the whole line, where some of it is not copied. */
-static void fill_line(c_tile *t, const c_run *run, uint32_t n, const char *to) {
-    c_unit *u = t->u;
-    base_text test = {.arena = u->arena};
+/* Is some of the line not copied? Empty: it never is. */
+static const char *clipped(c_tile *t, const c_run *run, uint32_t n) {
+    base_text test = {.arena = t->u->arena};
+    base_puts(&test, "");
     for (uint32_t k = 0; k < n; k++) {
         if (run[k].low != NULL) {
             base_put(&test, "%s%s > 0", test.n > 0 ? " || " : "", run[k].low);
@@ -170,20 +170,35 @@ static void fill_line(c_tile *t, const c_run *run, uint32_t n, const char *to) {
             base_put(&test, "%s%s < %" PRId64, test.n > 0 ? " || " : "", run[k].high, run[k].extent);
         }
     }
-    if (test.n == 0) {
-        return;
-    }
+    return test.n > 0 ? test.at : "";
+}
+
+/* What acts as 0 into the whole line. */
+static void fill_line(c_tile *t, const char *to) {
+    c_unit *u = t->u;
     unsigned bytes = t->patch ? base_type_bits(t->a_type) / 8 : 2;
     int64_t fill = t->patch ? t->fill : 0;
-    c_block_open(u, false, "if (%s)", test.at);
     if (bytes == 1 || fill == 0) {
         c_line(u->scope, "memset(%s + %s, %" PRId64 ", (size_t)%" PRId64 ");", t->q, to, fill & 255, t->line * bytes);
-    } else {
-        c_block_open(u, false, "for (int32_t k = 0; k < %" PRId64 "; k++)", t->line);
-        c_line(u->scope, "%s[%s + k] = %" PRId64 ";", t->q, to, fill);
-        c_block_close(u, "");
+        return;
     }
+    c_block_open(u, false, "for (int32_t k = 0; k < %" PRId64 "; k++)", t->line);
+    c_line(u->scope, "%s[%s + k] = %" PRId64 ";", t->q, to, fill);
     c_block_close(u, "");
+}
+
+/* The runs of a line that is copied whole. */
+static uint32_t whole_runs(const c_run *run, uint32_t n, c_run *out) {
+    uint32_t m = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        c_run r = run[k];
+        r.low = r.high = NULL;
+        if (m > 0 && out[m - 1].a_step == r.a_step * r.extent) {
+            r.extent *= out[--m].extent;
+        }
+        out[m++] = r;
+    }
+    return m;
 }
 
 void c_gather(c_tile *t, uint32_t mr) {
@@ -226,8 +241,24 @@ void c_gather(c_tile *t, uint32_t mr) {
     if (t->line != t->K) {
         c_line(u->scope, "%s[%s + %" PRId64 "] = 0;", t->q, to, t->K);
     }
-    fill_line(t, run, n, to);
-    copy_runs(t, run, n, 0, pointer, a, to, is_of_words(t, run, n, &base));
+    const char *test = clipped(t, run, n);
+    if (test[0] != 0) {
+        c_block_open(u, false, "if (%s)", test);
+        fill_line(t, to);
+    }
+    if (test[0] != 0 && t->dot) { /* vectors like loops whose ends are numbers */
+        c_run whole[C_MAX_K];
+        copy_runs(t, run, n, 0, pointer, a, to, false);
+        c_block_close(u, " else {");
+        (void)c_scope_open(u, false);
+        copy_runs(t, whole, whole_runs(run, n, whole), 0, pointer, a, to, false);
+        c_block_close(u, "");
+    } else {
+        if (test[0] != 0) {
+            c_block_close(u, "");
+        }
+        copy_runs(t, run, n, 0, pointer, a, to, is_of_words(t, run, n, &base));
+    }
     c_block_close(u, "");
     u->zero_vars = zero;
     if (has_points) {

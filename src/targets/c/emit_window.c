@@ -23,7 +23,7 @@ typedef struct c_window {
     uint32_t taps;           /* of a column */
     int64_t tap_a[MAX_TAPS], tap_w[MAX_TAPS];
     int64_t tap_index[MAX_TAPS][C_MAX_K];
-    int64_t first, end; /* points whose new columns are all inside */
+    int64_t first, end;         /* points whose new columns are all inside */
     const char *weight, *begin; /* names: what weights begin with; where an accumulator starts */
     const char *pointer;
     int64_t at; /* the column that the pointer is at, before and behind the loop */
@@ -44,8 +44,7 @@ static bool find_row(c_window *w) {
         for (size_t i = 0; i < t->check_count; i++) {
             checked = checked || (t->check[i].out == t->m && t->check[i].k == t->k[k]);
         }
-        if (own == 0 || step % own != 0 || step / own < 1 || step / own > t->k_extent[k] ||
-            (found && !checked)) {
+        if (own == 0 || step % own != 0 || step / own < 1 || step / own > t->k_extent[k] || (found && !checked)) {
             continue;
         }
         found = true;
@@ -165,8 +164,8 @@ static bool few_instances(c_window *w) {
 static bool find(c_window *w, c_tile *t) {
     memset(w, 0, sizeof *w);
     w->t = t;
-    if (!t->scalar || !t->per_channel || t->m == C_NO_VAR || t->nr != 1 || t->M < 2 ||
-        base_type_is_float(t->type) || (t->addend != 0 && !t->x->hoist_zero)) {
+    if (!t->scalar || !t->per_channel || t->m == C_NO_VAR || t->nr != 1 || t->M < 2 || base_type_is_float(t->type) ||
+        (t->addend != 0 && !t->x->hoist_zero)) {
         return false;
     }
     for (uint32_t v = 0; v < t->u->stage->rank; v++) {
@@ -185,8 +184,7 @@ bool c_window_fits(c_tile *t) {
 /* ---- a row ---- */
 
 static const char *weight_of(const c_window *w, uint32_t tap, int64_t column) {
-    return base_printf(w->t->u->arena, "%s_%" PRId64, w->weight,
-                       w->tap_w[tap] + column * w->t->k_step[w->k_at]);
+    return base_printf(w->t->u->arena, "%s_%" PRId64, w->weight, w->tap_w[tap] + column * w->t->k_step[w->k_at]);
 }
 
 /* What the row's column brings to the accumulators, of which the first is that of point x. offset: from the pointer. */
@@ -376,8 +374,8 @@ void c_emit_window(c_tile *t) {
     }
     const char *start =
         t->start == UINT32_MAX ? "0" : base_printf(u->arena, "%s[%s]", c_argument_name(u, t->start), name);
-    c_line(u->scope, "const %s %s = %s%s;", ctype, w.begin, t->is_unsigned && t->start != UINT32_MAX ? base_printf(u->arena, "(%s)", ctype) : "",
-           start);
+    c_line(u->scope, "const %s %s = %s%s;", ctype, w.begin,
+           t->is_unsigned && t->start != UINT32_MAX ? base_printf(u->arena, "(%s)", ctype) : "", start);
     outer_loops(&w, 0);
     c_block_close(u, "");
 }

@@ -221,13 +221,16 @@ typedef struct burin_compile_options {
     const char *data_name; /* of that file; NULL: "model.onnx.data" */
     /* an ONNX model has quantised operators as their integer arithmetic, bit for bit, and not as reals between roundings */
     bool exact;
-    const char *goal;   /* "latency" or "size": what schedules and code are chosen for */
-    const char *kernel; /* "specialized": a function for each layer; "generic": one for layers of one shape; NULL: the goal's */
+    const char *goal; /* "latency" or "size": what schedules and code are chosen for */
+    const char *
+        kernel; /* "specialized": a function for each layer; "generic": one for layers of one shape; NULL: the goal's */
+    /* names of moves and optional passes that are not to be done, a comma between (burin_list_moves); NULL: none */
+    const char *disable;
 } burin_compile_options;
 #define BURIN_COMPILE_OPTIONS_INIT                                                                                     \
     {                                                                                                                  \
         sizeof(burin_compile_options), NULL, "generic", NULL, 1, "tflm", "folder", "inline", 0, true, 4, NULL, NULL,   \
-            0, 0, false, NULL, false, "latency", NULL                                                                  \
+            0, 0, false, NULL, false, "latency", NULL, NULL                                                            \
     }
 /* Copies texts into the context. Equal means every field. Print: one "name: value" a line, in the order above. */
 BURIN_API burin_status burin_compile_options_copy(burin_context *context, const burin_compile_options *from,
@@ -370,6 +373,8 @@ BURIN_API const char *burin_target_of(const char *path);
  * target or an option that does not exist: burin_compile says so. */
 BURIN_API bool burin_target_uses(const char *target, const char *option);
 BURIN_API burin_status burin_list_devices(burin_context *context, burin_form form, const char **text);
+/* What `disable` may name: moves of the plan and of targets, and passes that only make a graph smaller or quicker. */
+BURIN_API burin_status burin_list_moves(burin_context *context, burin_form form, const char **text);
 BURIN_API burin_status burin_list_operators(burin_context *context, burin_form form, const char **text);
 
 #ifdef __cplusplus

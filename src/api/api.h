@@ -47,6 +47,8 @@ typedef struct api_resolved {
     const char *goals[1];
     const char *compiler; /* of the host; NULL: found */
 } api_resolved;
+/* What `disable` may name: moves of the plan, then passes that may be left out. NULL from the count on. */
+const char *api_move(size_t i, bool description);
 base_status api_resolve(burin_context *c, const burin_model *m, const burin_compile_options *o, api_resolved *out);
 
 /* A .npy file's bytes as an array that borrows them. */

@@ -424,6 +424,17 @@ static burin_status run_list(burin_context *c, burin_form form, void (*fill)(bur
     return status;
 }
 
+static void list_moves(burin_context *c, list_call *call) {
+    (void)c;
+    for (size_t i = 0; api_move(i, false) != NULL; i++) {
+        put_item(call, api_move(i, false), api_move(i, true));
+    }
+}
+
+burin_status burin_list_moves(burin_context *c, burin_form form, const char **text) {
+    return run_list(c, form, list_moves, text);
+}
+
 burin_status burin_list_targets(burin_context *c, burin_form form, const char **text) {
     return run_list(c, form, list_targets, text);
 }

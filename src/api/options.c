@@ -141,6 +141,45 @@ static base_status check_prefix(burin_context *c, const char *prefix) {
     return BASE_USAGE;
 }
 
+const char *api_move(size_t i, bool description) {
+    if (i < PLAN_MOVE_COUNT) {
+        return description ? plan_move_description((plan_move)i) : plan_move_name((plan_move)i);
+    }
+    i -= PLAN_MOVE_COUNT;
+    for (size_t k = 0; k < passes_count; k++) {
+        if (passes_list[k].level > 0 && i-- == 0) {
+            return description ? passes_list[k].description : passes_list[k].name;
+        }
+    }
+    return NULL;
+}
+
+/* "A,B": bits of the plan's moves, and the passes' names with a blank between. */
+static base_status find_disabled(burin_context *c, const char *list, compile_options *o) {
+    base_text names = {.arena = c->arena};
+    for (const char *at = list; at != NULL; at = strchr(at, ',') != NULL ? strchr(at, ',') + 1 : NULL) {
+        const char *name = base_printf(c->arena, "%.*s", (int)(strcspn(at, ",") & 0xffff), at);
+        size_t i = 0;
+        while (api_move(i, false) != NULL && strcmp(api_move(i, false), name) != 0) {
+            i++;
+        }
+        if (api_move(i, false) == NULL) {
+            const char **all = BASE_NEWS(c->arena, const char *, i + 1);
+            for (size_t k = 0; k < i; k++) {
+                all[k] = api_move(k, false);
+            }
+            return usage(c, "disable", base_printable(c->arena, name, strlen(name), 80), all, i);
+        }
+        if (i < PLAN_MOVE_COUNT) {
+            o->without |= (plan_moves)1 << i;
+        } else {
+            base_put(&names, "%s%s", names.n > 0 ? " " : "", name);
+        }
+    }
+    o->without_passes = names.n > 0 ? names.at : NULL;
+    return BASE_OK;
+}
+
 base_status api_resolve(burin_context *c, const burin_model *m, const burin_compile_options *given, api_resolved *out) {
     burin_compile_options o = complete(given);
     *out = (api_resolved){.compile = {.opt_level = o.opt_level,
@@ -206,6 +245,9 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
     }
     if (status == BASE_OK && o.kernel != NULL) {
         status = one_of(c, "kernel", o.kernel, "generic", "specialized");
+    }
+    if (status == BASE_OK) {
+        status = find_disabled(c, o.disable, &out->compile);
     }
     if (status == BASE_OK && o.prefix != NULL) {
         status = check_prefix(c, o.prefix);

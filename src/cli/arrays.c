@@ -185,6 +185,7 @@ int cli_check_provider(cli *c, const char **provider) {
                             : a->opt_level != NULL ? "opt-level"
                             : a->goal != NULL      ? "goal"
                             : a->kernel != NULL    ? "kernel"
+                            : a->disable != NULL   ? "disable"
                                                    : NULL;
     if (!host && compiling != NULL) {
         return cli_usage(c, "--%s needs --provider host: the reference is not compiled", compiling);

@@ -1,4 +1,4 @@
-/* lists.c - burin targets, devices, operators: what there is. */
+/* lists.c - burin targets, devices, moves, operators: what there is. */
 #include "cli/cli.h"
 
 static int list(cli *c, burin_status (*get)(burin_context *, burin_form, const char **)) {
@@ -16,6 +16,10 @@ int cli_targets(cli *c) {
 
 int cli_devices(cli *c) {
     return list(c, burin_list_devices);
+}
+
+int cli_moves(cli *c) {
+    return list(c, burin_list_moves);
 }
 
 int cli_operators(cli *c) {

@@ -315,6 +315,7 @@ burin_compile_options cli_compile_options(const cli *c) {
     o.exact = a->exact;
     o.goal = a->goal != NULL ? a->goal : o.goal;
     o.kernel = a->kernel;
+    o.disable = a->disable;
     return o;
 }
 

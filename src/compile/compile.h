@@ -14,6 +14,8 @@ typedef struct compile_options {
     const plan_device *device;
     const char *prefix; /* a C identifier */
     unsigned opt_level;
+    plan_moves without;         /* of plan_options */
+    const char *without_passes; /* of passes_context */
     const char *const *goals;
     size_t goal_count;
     uint64_t max_trips; /* of plan_options, as the next two */

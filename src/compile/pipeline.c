@@ -72,8 +72,12 @@ static bool is_view(void *user, const ir_node *n) {
 
 static base_status run_passes(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o,
                               plan_channels *channels, base_diags *d) {
-    passes_context passes = {
-        .arena = arena, .ops = ops, .goal = {o->goals, o->goal_count}, .opt_level = o->opt_level, .exact = o->exact};
+    passes_context passes = {.arena = arena,
+                             .ops = ops,
+                             .goal = {o->goals, o->goal_count},
+                             .opt_level = o->opt_level,
+                             .without = o->without_passes,
+                             .exact = o->exact};
     const char *format = o->target != NULL ? o->target->format : NULL;
     vocabulary words = {format != NULL ? formats_find(format) : NULL, ops};
     const passes_vocabulary says = {.says = is_said, .is_over = is_over, .is_view = is_view, .user = &words};
@@ -111,6 +115,7 @@ base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, cons
                         .goals = o->goals,
                         .goal_count = o->goal_count,
                         .opt_level = o->opt_level,
+                        .without = o->without,
                         .max_trips = o->max_trips,
                         .goal = o->goal,
                         .generic = o->generic,

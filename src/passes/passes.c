@@ -68,14 +68,19 @@ static base_status check_name(const passes_context *c, base_diags *d) {
     return BASE_USAGE;
 }
 
-static bool may_run(const passes_context *c, const char *name) {
+/* names: a blank between. */
+static bool is_named(const char *names, const char *name) {
     size_t n = strlen(name);
-    for (const char *at = c->only; at != NULL && (at = strstr(at, name)) != NULL; at += n) {
-        if ((at == c->only || at[-1] == ' ') && (at[n] == 0 || at[n] == ' ')) {
+    for (const char *at = names; at != NULL && (at = strstr(at, name)) != NULL; at += n) {
+        if ((at == names || at[-1] == ' ') && (at[n] == 0 || at[n] == ' ')) {
             return true;
         }
     }
-    return c->only == NULL;
+    return false;
+}
+
+static bool may_run(const passes_context *c, const char *name) {
+    return (c->only == NULL || is_named(c->only, name)) && !is_named(c->without, name);
 }
 
 bool passes_asked(const passes_context *c, const char *name) {

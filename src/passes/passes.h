@@ -32,6 +32,7 @@ typedef struct passes_context {
     bool expanded;                       /* pass expand has said operators in others */
     const char *layout;                  /* of pass layout: what it left, one line; NULL: it did not run */
     const char *only;                    /* the passes that may run, a blank between; NULL: all */
+    const char *without;                 /* passes that may not run, a blank between; NULL: none */
     const char *dump_after;              /* pass name, "all", or NULL */
     base_text *dump;                     /* where; NULL: nowhere */
     bool exact;                          /* quantised operators are said as integer arithmetic, and not on reals */

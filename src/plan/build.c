@@ -77,10 +77,11 @@ static const lang_program *lower(base_arena *arena, const lang_program *raw, con
         return p;
     }
     uint32_t found = 0;
-    p = lang_simplify(arena, inline_small_stages(arena, p));
-    const lang_program *plane = lang_planes(arena, p, &found);
+    p = plan_has(o->without, PLAN_MOVE_INLINE) ? p : lang_simplify(arena, inline_small_stages(arena, p));
+    const lang_program *plane = plan_has(o->without, PLAN_MOVE_PLANES) ? NULL : lang_planes(arena, p, &found);
     p = plane != NULL ? plane : p;
-    const lang_program *fitted = lang_stairs(arena, p, o->device->machine.wide_multiply, &found);
+    const bool stairs = !plan_has(o->without, PLAN_MOVE_STAIRS);
+    const lang_program *fitted = stairs ? lang_stairs(arena, p, o->device->machine.wide_multiply, &found) : NULL;
     return fitted != NULL ? fitted : p;
 }
 
@@ -648,6 +649,7 @@ base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, 
     p->graph = &m->graphs.at[0];
     p->device = o->device;
     p->prefix = o->prefix;
+    p->without = o->without;
     p->max_trips = o->max_trips;
     p->goal = o->goal;
     p->generic = o->generic;
@@ -661,7 +663,7 @@ base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, 
     if (status != BASE_OK) {
         return status;
     }
-    plan_place_tensors(arena, p, o->opt_level > 0);
+    plan_place_tensors(arena, p, o->opt_level > 0 && !plan_has(o->without, PLAN_MOVE_ALIAS));
     plan_place_lines(p);
     status = check_totals(&b);
     if (status != BASE_OK) {

@@ -315,9 +315,9 @@ static uint64_t try_sharing(base_arena *arena, plan_lives *l, unsigned what, uns
  * copy, and may cost memory. What needs the least memory is taken; among equals what copies least, and writes nothing over an input. */
 static void share_and_place(base_arena *arena, plan_lives *l) {
     static const unsigned choices[] = {PLAN_PARTS_MADE, PLAN_PARTS_READ, 0};
-    unsigned there, found, best = PLAN_PARTS;
-    uint64_t least = try_sharing(arena, l, PLAN_PARTS, &there, CHOICE_PLACEMENTS);
-    for (size_t i = 0; there != 0 && i < sizeof choices / sizeof choices[0]; i++) {
+    unsigned there, found, best = plan_has(l->p->without, PLAN_MOVE_PARTS) ? 0 : PLAN_PARTS;
+    uint64_t least = try_sharing(arena, l, best, &there, CHOICE_PLACEMENTS);
+    for (size_t i = 0; (there & best) != 0 && i < sizeof choices / sizeof choices[0]; i++) {
         if ((choices[i] & ~there) != 0 || (choices[i] & there) == there) {
             continue; /* the same as another choice */
         }
@@ -327,7 +327,8 @@ static void share_and_place(base_arena *arena, plan_lives *l) {
             best = choices[i];
         }
     }
-    if (try_sharing(arena, l, best | PLAN_IN_PLACE, &found, CHOICE_PLACEMENTS) < least) {
+    if (!plan_has(l->p->without, PLAN_MOVE_IN_PLACE) &&
+        try_sharing(arena, l, best | PLAN_IN_PLACE, &found, CHOICE_PLACEMENTS) < least) {
         best |= PLAN_IN_PLACE;
     }
     (void)try_sharing(arena, l, best, &found, PLAN_PLACEMENTS);
@@ -384,7 +385,9 @@ void plan_place_tensors(base_arena *arena, plan_module *p, bool share) {
     find_lives(&l, scratch, p);
     if (share) {
         share_and_place(arena, &l);
-        reorder(arena, &l);
+        if (!plan_has(p->without, PLAN_MOVE_ORDER)) {
+            reorder(arena, &l);
+        }
     } else {
         fill_lifetimes(&l);
         place(arena, scratch, p, PLAN_PLACEMENTS);

@@ -145,6 +145,21 @@ typedef struct plan_channels {
     uint64_t macs, bytes;
 } plan_channels;
 
+/* What is done beyond the nests as defined (moves.def). */
+typedef enum plan_move {
+#define MOVE(id, name, description) PLAN_MOVE_##id,
+#include "plan/moves.def"
+#undef MOVE
+    PLAN_MOVE_COUNT
+} plan_move;
+const char *plan_move_name(plan_move m);
+const char *plan_move_description(plan_move m);
+/* A set of moves. */
+typedef uint64_t plan_moves;
+static inline bool plan_has(plan_moves set, plan_move m) {
+    return (set >> m & 1) != 0;
+}
+
 typedef struct plan_module {
     base_arena *arena;
     const ir_model *model;
@@ -156,6 +171,7 @@ typedef struct plan_module {
     BASE_VEC(uint32_t) inputs, outputs; /* plan tensors, in graph order */
     BASE_VEC(plan_count) counts;        /* of inputs and outputs */
     uint32_t loops;                     /* how many loops there are */
+    plan_moves without;                 /* moves that are not to be done */
     uint64_t max_trips;                 /* rounds of a loop after which the run ends with an error; 0: no bound */
     plan_goal goal;
     bool generic; /* one function for the layers of one shape, with their numbers as its argument; else one for each */
@@ -175,6 +191,7 @@ typedef struct plan_options {
     const char *const *goals; /* language goals: "litert" */
     size_t goal_count;
     unsigned opt_level; /* 0: nests as defined; 1: forms by role; 2: as 1 with twice the unrolling */
+    plan_moves without; /* moves that are not to be done */
     uint64_t max_trips; /* of plan_module, as the next two */
     plan_goal goal;
     bool generic;

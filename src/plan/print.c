@@ -191,6 +191,12 @@ void plan_print(base_text *out, const plan_module *p, const plan_flash *flash) {
                  p->channels.constant, p->channels.all, p->channels.dropped, p->channels.macs, p->channels.bytes);
     }
     base_put(out, "device     %s\n", p->device->name);
+    for (int i = 0, n = 0; i < PLAN_MOVE_COUNT; i++) {
+        if (plan_has(p->without, (plan_move)i)) {
+            base_put(out, "%s%s", n++ == 0 ? "disabled   " : ", ", plan_move_name((plan_move)i));
+        }
+    }
+    base_puts(out, p->without != 0 ? "\n" : "");
     base_arena_free(scratch);
 }
 
@@ -332,6 +338,13 @@ void plan_print_json(base_text *out, const plan_module *p, const plan_flash *fla
     if (flash != NULL) {
         put_flash_json(out, flash);
     }
+    base_puts(out, "  \"disabled\":[");
+    for (int i = 0, n = 0; i < PLAN_MOVE_COUNT; i++) {
+        if (plan_has(p->without, (plan_move)i)) {
+            base_put(out, "%s\"%s\"", n++ > 0 ? "," : "", plan_move_name((plan_move)i));
+        }
+    }
+    base_puts(out, "],\n");
     put_list(out, "inputs", p->inputs.at, p->inputs.n);
     put_list(out, "outputs", p->outputs.at, p->outputs.n);
     for (size_t i = 0; i < p->counts.n; i++) {

@@ -9,6 +9,20 @@
 static const char *const form_names[PLAN_FORM_COUNT] = {"alias", "nest", "contract", "depthwise"};
 static const char *const role_names[] = {"input", "output", "activation", "scratch", "constant", "state"};
 
+static const struct {
+    const char *name, *description;
+} moves[] = {
+#define MOVE(id, name, description) {name, description},
+#include "plan/moves.def"
+#undef MOVE
+};
+
+const char *plan_move_name(plan_move m) {
+    return moves[m].name;
+}
+const char *plan_move_description(plan_move m) {
+    return moves[m].description;
+}
 const char *plan_form_name(plan_form f) {
     return form_names[f];
 }
@@ -91,8 +105,10 @@ static const char *schedule_stage(const lang_program *p, const lang_stage *s, co
     if (is_open(p, s)) {
         return "one loop nest, to extents that a run decides";
     }
+    const plan_moves without = o->without;
     bool packable = r->b.read != 0 && is_constant(p, r->b.read);
-    if (r->pattern == LANG_CONTRACT && packable && innermost(s, r, LANG_ROLE_N) != NO_VAR) {
+    if (r->pattern == LANG_CONTRACT && packable && !plan_has(without, PLAN_MOVE_TILE) &&
+        innermost(s, r, LANG_ROLE_N) != NO_VAR) {
         x->form = PLAN_CONTRACT;
         x->n_var = innermost(s, r, LANG_ROLE_N);
         uint8_t points = innermost(s, r, LANG_ROLE_M);
@@ -100,12 +116,16 @@ static const char *schedule_stage(const lang_program *p, const lang_stage *s, co
         /* one point: all accumulators that there are for the channels */
         bool alone = points == NO_VAR && m->vector_bytes == 0 && m->registers > m->tile_n;
         x->nr = even_tile(extent_of(s, x->n_var), alone ? m->registers : m->tile_n);
-        x->unroll = o->goal == PLAN_SIZE ? 1 : o->opt_level >= 2 ? 2 * m->unroll_k : m->unroll_k;
-        x->hoist_zero = r->a.addend != 0;
-        x->line_bytes = m->vector_bytes == 0 && o->goal != PLAN_SIZE ? bytes_of_lines(p, s, r, x->mr) : 0;
+        x->unroll = o->goal == PLAN_SIZE || plan_has(without, PLAN_MOVE_UNROLL) ? 1
+                    : o->opt_level >= 2                                         ? 2 * m->unroll_k
+                                                                                : m->unroll_k;
+        x->hoist_zero = r->a.addend != 0 && !plan_has(without, PLAN_MOVE_HOIST_ZERO);
+        const bool lines = m->vector_bytes == 0 && o->goal != PLAN_SIZE && !plan_has(without, PLAN_MOVE_LINES);
+        x->line_bytes = lines ? bytes_of_lines(p, s, r, x->mr) : 0;
         return "a sum of products with constant factor: register tile, weights packed";
     }
-    if (r->pattern == LANG_DEPTHWISE && packable && innermost(s, r, LANG_ROLE_BATCH) != NO_VAR) {
+    if (r->pattern == LANG_DEPTHWISE && packable && !plan_has(without, PLAN_MOVE_DEPTHWISE) &&
+        innermost(s, r, LANG_ROLE_BATCH) != NO_VAR) {
         x->form = PLAN_DEPTHWISE;
         x->n_var = innermost(s, r, LANG_ROLE_BATCH);
         x->nr = even_tile(extent_of(s, x->n_var), m->depthwise_n);

@@ -11,7 +11,7 @@ import made
 import support
 from support import burin
 
-COMMANDS = ("compile", "inspect", "plan", "run", "verify", "targets", "devices", "operators")
+COMMANDS = ("compile", "inspect", "plan", "run", "verify", "targets", "devices", "moves", "operators")
 
 
 def refuses(words, *texts, status=2):
@@ -122,14 +122,14 @@ refuses(["inspect", "noise"], "noise", status=1)
 refuses(["inspect", "x" * 5000], status=1)
 
 # the lists
-for command in ("targets", "devices", "operators"):
+for command in ("targets", "devices", "moves", "operators"):
     rows = json.loads(burin(command, "--json").stdout)
     names = [row["name"] for row in rows]
     assert names == sorted(names) or command != "targets"
     text = burin(command).stdout
     assert len(text.splitlines()) == len(rows) and all(row["description"] for row in rows)
     assert all(line.split()[0] == name for line, name in zip(text.splitlines(), names))
-    assert {"targets": "c", "devices": "cortex-m4", "operators": "conv2d"}[command] in names
+    assert {"targets": "c", "devices": "cortex-m4", "moves": "tile", "operators": "conv2d"}[command] in names
 
 # standard output that cannot be written is an error
 with open("/dev/full", "w") as full:

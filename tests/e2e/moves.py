@@ -45,6 +45,11 @@ MODELS = {
     ir("bounds", ['f32[8] "x"', 'f32[8] "a"', 'f32[8] "b"', 'f32[8] "y"'], [0], [3],
        ["reverse (%0) -> (%1) {axes: ints [0]}", "relu6 (%1) -> (%2)", "relu (%2) -> (%3)"]): False,
     ir("sum", ['i8[8] "x" quant {0.5:3}', 'i8[8] "a" quant {0.25:-7}', 'i8[8] "y" quant {0.7:1}'], [0, 1], [2], ['add (%0, %1) -> (%2) {act: text "none"}']): True,
+    # the last channels of the first sum are below 0 whatever comes in, and so 0
+    ir("channels", ['i8[1,4] "x" quant {0.5:0}', f'i8[8,4] "w" quant {{0.25:0}} = {hexed(range(-16, 16))}', f'i32[8] "b" quant {{0.125:0}} = {hexed([0] * 12 + [0, 0, 255, 255] * 5)}',
+                    'i8[1,8] "h" quant {0.5:-128}', f'i8[2,8] "v" quant {{0.25:0}} = {hexed(range(3, 19))}', f'i32[2] "c" quant {{0.125:0}} = {hexed([0] * 8)}',
+                    'i8[1,2] "y" quant {4.0:0}'], [0], [6],
+       ['fully_connected (%0, %1, %2) -> (%3) {act: text "relu"}', 'fully_connected (%3, %4, %5) -> (%6) {act: text "none"}']): True,
     ir("again", [f'i8[{e}] "{n}" quant {{0.5:3}}' for n, e in (("x", 8), ("a", 8), ("b", 8), ("c", "2,4"), ("d", 8), ("y", 16))], [0], [5],
        ["reverse (%0) -> (%1) {axes: ints [0]}", "quantize (%1) -> (%2)", "reshape (%2) -> (%3) {shape: ints [2,4]}",
         "reshape (%3) -> (%4) {shape: ints [8]}", "concatenation (%4, %1) -> (%5) {axis: int 0, act: text \"none\"}"]): True,

@@ -419,9 +419,11 @@ static bool may_pair(const c_tile *t) {
 static bool fill_is_element(const c_tile *t) {
     int64_t lo;
     uint64_t hi;
+    if (t->check_count == 0 || base_type_is_float(t->a_type) || base_type_is_float(t->type)) {
+        return t->check_count == 0;
+    }
     base_type_range(t->a_type, &lo, &hi);
-    return t->check_count == 0 ||
-           (!base_type_is_float(t->type) && -t->addend >= lo && (-t->addend < 0 || (uint64_t)-t->addend <= hi));
+    return -t->addend >= lo && (-t->addend < 0 || (uint64_t)-t->addend <= hi);
 }
 
 /* Tiles whose pointers run through the whole reduction: over the points where they are, or over lines of them. */

@@ -752,7 +752,9 @@ static void collect(question *q, lang_ref e, uint64_t bound, refs *list, refs *o
             push(q, &stack, lang_operand(p, r, k));
         }
     }
-    qsort(list->at, list->n, sizeof *list->at, compare);
+    if (list->n > 1) {
+        qsort(list->at, list->n, sizeof *list->at, compare);
+    }
 }
 
 static void add_reduction(question *q, lang_ref e) {

@@ -8,10 +8,12 @@
 
 #include "plan/plan_private.h"
 
-enum { MOST_ALIVE = 4096 };
+/* Of what is alive at once, and in all of what is looked at: a plan costs no more. */
+enum { MOST_ALIVE = 256, MOST_LOOKS = 1 << 26 };
 
 typedef struct alive {
     BASE_VEC(uint32_t) at; /* tensors with bytes of their own in the arena */
+    uint64_t looks;
 } alive;
 
 static void drop_ended(const plan_module *p, alive *a, size_t kernel) {
@@ -25,10 +27,11 @@ static void drop_ended(const plan_module *p, alive *a, size_t kernel) {
 }
 
 /* The lowest place of so many bytes between what is alive; UINT64_MAX: there is none. */
-static uint64_t free_place(const plan_module *p, const alive *a, uint64_t bytes, uint64_t alignment) {
+static uint64_t free_place(const plan_module *p, alive *a, uint64_t bytes, uint64_t alignment) {
     uint64_t at = 0;
     for (bool moved = true; moved && at + bytes <= p->arena_bytes;) {
         moved = false;
+        a->looks += a->at.n;
         for (size_t i = 0; i < a->at.n; i++) {
             const plan_tensor *t = &p->tensors.at[a->at.at[i]];
             if (t->offset < at + bytes && at < t->offset + t->bytes) {
@@ -70,9 +73,15 @@ static void place_in(plan_module *p, alive *a, uint32_t kernel) {
         if (x->line_bytes == 0) {
             continue;
         }
-        drop_ended(p, a, kernel);
-        const uint64_t alignment = p->device->machine.alignment;
-        uint64_t at = a->at.n > MOST_ALIVE ? UINT64_MAX : free_place(p, a, x->line_bytes, alignment);
+        const bool looks = a->looks < MOST_LOOKS;
+        if (looks) {
+            a->looks += a->at.n;
+            drop_ended(p, a, kernel);
+        }
+        const uint64_t alignment = p->device->machine.alignment > 0 ? p->device->machine.alignment : 1;
+        uint64_t at = !looks || a->at.n > MOST_ALIVE || x->line_bytes > p->arena_bytes
+                          ? UINT64_MAX
+                          : free_place(p, a, x->line_bytes, alignment);
         if (at == UINT64_MAX) {
             x->line_bytes = 0;
         } else {

@@ -12,7 +12,7 @@
 
 #include "targets/c/contract.h"
 
-enum { MAX_TAPS = 16, MAX_WEIGHTS = 32, MAX_COLUMNS = 8, MAX_INSTANCES = 3, MAX_SINGLE = 5 };
+enum { MAX_TAPS = 16, MAX_WEIGHTS = 32, MAX_COLUMNS = 8, MAX_INSTANCES = 3, MAX_SINGLE = 5, MAX_ROWS = 65536 };
 
 typedef struct c_window {
     c_tile *t;
@@ -146,6 +146,9 @@ static int64_t same_taps(const c_window *w, int64_t v) {
 
 static bool few_instances(c_window *w) {
     uint32_t n = 0;
+    if (border_extent(w) > MAX_ROWS) { /* each is looked at */
+        return false;
+    }
     for (int64_t v = 0; v < border_extent(w); v = same_taps(w, v)) {
         n += taps_at(w, v) != 0;
         if (n > MAX_INSTANCES || taps_at(w, v) == 0) {

@@ -92,11 +92,13 @@ bool lang_is_spread(const lang_program *p, uint32_t tensor, uint32_t *from, int6
 lang_program *lang_inline(base_arena *arena, const lang_program *p, uint32_t stage);
 /* In place of what brings one integer to few values, step by step, by constants (requantisation and its clamp, whatever its
  * words), one product, one sum, one shift and a clamp: on every number that can come the same value, which is proved at every
- * step. wide: products of 64 bits are cheap; else two products of 32 bits are tried first. *found: how many expressions. NULL: none. */
-lang_program *lang_stairs(base_arena *arena, const lang_program *p, bool wide, uint32_t *found);
+ * step. wide: products of 64 bits are cheap; else two products of 32 bits are tried first. *work: how many words may
+ * still be evaluated, for as many programs as share it; what would take more stays. *found: how many expressions. NULL: none. */
+lang_program *lang_stairs(base_arena *arena, const lang_program *p, bool wide, uint64_t *work,
+                          uint32_t *found);
 /* In place of what makes one byte of two through their sum or difference, two products, a sum, one shift and a clamp: the same at
  * each of at most 65,536 pairs. *found: in how many stages. NULL: in none. */
-lang_program *lang_planes(base_arena *arena, const lang_program *p, uint32_t *found);
+lang_program *lang_planes(base_arena *arena, const lang_program *p, uint64_t *work, uint32_t *found);
 /* The program for targets that have a place for each tensor before a run. most: what outputs 0 .. n-1 have room for, whose
  * extents along what a run decides become these bounds. Each such extent is counted: counts[j] says where, in a stage without
  * dimensions that is a further output, or in an input of p that is a count. Where more may come out than there is room for,

@@ -27,6 +27,7 @@ typedef struct side {
 
 typedef struct plane {
     lang_ref root, sum;
+    uint32_t words; /* that make the root */
     side a, b;
     bool minus;        /* the sum is a difference */
     int64_t low, high; /* what the root's type holds */
@@ -88,7 +89,6 @@ static side side_of(const lang_program *p, lang_ref source, lang_ref term) {
 
 static bool find_plane(const lang_program *p, const lang_stage *s, const lang_walk *w, const sources *of, plane *out) {
     const lang_node *root = lang_at(p, s->body);
-    uint32_t words = 0;
     uint64_t most = 0;
     *out = (plane){.root = s->body};
     if (!is_byte(root) || of[s->body].n != 2) {
@@ -98,7 +98,7 @@ static bool find_plane(const lang_program *p, const lang_stage *s, const lang_wa
         lang_ref r = w->order.at[i];
         const lang_node *n = lang_at(p, r);
         bool word = n->kind == LANG_WORD_ && of[r].n > 0 && of[r].n < 3;
-        words += word;
+        out->words += word;
         if (!word || of[r].n != 2 || out->sum != 0) {
             continue;
         }
@@ -113,7 +113,7 @@ static bool find_plane(const lang_program *p, const lang_stage *s, const lang_wa
     }
     base_type_range((base_type)root->type, &out->low, &most);
     out->high = (int64_t)most;
-    return out->sum != 0 && words > PLANE_COST;
+    return out->sum != 0 && out->words > PLANE_COST;
 }
 
 /* ---- what comes of every pair ---- */
@@ -306,6 +306,12 @@ static bool fit_plane(base_arena *scratch, plane *x) {
 
 /* ---- in its place ---- */
 
+static bool spend(uint64_t *work, uint64_t words) {
+    bool enough = words <= *work;
+    *work = enough ? *work - words : 0;
+    return enough;
+}
+
 static lang_ref product(lang_rewriter *w, const side *s) {
     lang_ref byte = lang_apply1(w->to, LANG_CAST, BASE_I32, w->memo.at[s->source]);
     return word(w->to, LANG_MUL, byte, s->factor);
@@ -323,7 +329,7 @@ static lang_ref replace_root(lang_rewriter *w, lang_ref r) {
     return lang_apply1(q, LANG_CAST, (base_type)lang_at(w->from, r)->type, y);
 }
 
-lang_program *lang_planes(base_arena *arena, const lang_program *p, uint32_t *found) {
+lang_program *lang_planes(base_arena *arena, const lang_program *p, uint64_t *work, uint32_t *found) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     lang_rewriter *rewriters = BASE_NEWS(scratch, lang_rewriter, p->stages.n + 1);
     *found = 0;
@@ -343,7 +349,8 @@ lang_program *lang_planes(base_arena *arena, const lang_program *p, uint32_t *fo
         }
         builder b = {.p = p, .w = &w, .of = of, .x = x, .q = lang_program_new(own, p->name)};
         b.now = BASE_NEWS(own, lang_ref, p->nodes.n);
-        if (find_plane(p, s, &w, of, x) && evaluate(own, &b, x) && fit_plane(own, x)) {
+        if (find_plane(p, s, &w, of, x) && spend(work, p->nodes.n + (uint64_t)x->words * VALUES * VALUES) &&
+            evaluate(own, &b, x) && fit_plane(own, x)) {
             rewriters[i] = (lang_rewriter){.replace = replace_root, .user = x};
             ++*found;
         }

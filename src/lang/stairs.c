@@ -21,6 +21,8 @@
 #define MAX_FUNCTIONS (1u << 16) /* of one stage */
 #define MAX_ALL_STEPS (1u << 20) /* of all functions of one stage */
 #define POINTS 2048u             /* evaluated together */
+#define FEW_POINTS 128u          /* of few functions */
+#define WALKED_TOGETHER 64u      /* nodes that cost as much as a word at all points */
 #define MAX_CHAINS 4u            /* of one stage */
 #define FORM_COST 7u             /* of the product, sum, shift and clamp that come in their place */
 
@@ -45,7 +47,8 @@ typedef struct chain {
     base_value *value[MAX_KNOWN];       /* of each function */
     base_value *from, *to, *low, *high; /* of each function: the leaf's interval, and what becomes of its ends */
     lang_fit fit;
-    bool halves; /* the product is two of 32 bits */
+    bool halves;    /* the product is two of 32 bits */
+    uint64_t *work; /* words that may still be evaluated, roughly */
 } chain;
 
 /* ---- what depends on constants and on output variables alone ---- */
@@ -57,6 +60,7 @@ typedef struct finder {
     lang_ref *leaf; /* of each node that is not known: the number that it is made of by words that never descend */
     uint8_t *under; /* which operand leads there */
     uint32_t *length;
+    bool *inner; /* part of a longer chain */
 } finder;
 
 static bool is_known(const finder *f, lang_ref r) {
@@ -225,6 +229,13 @@ static bool follow(const finder *f, lang_ref root, chain *c) {
     return cost > FORM_COST;
 }
 
+/* false: there has been too much. */
+static bool spend(uint64_t *work, uint64_t words) {
+    bool enough = words <= *work;
+    *work = enough ? *work - words : 0;
+    return enough;
+}
+
 /* ---- constants of each function ---- */
 
 typedef struct reader {
@@ -284,6 +295,9 @@ static bool known_values(base_arena *scratch, chain *c) {
     for (uint32_t k = 0; k < c->known_n; k++) {
         lang_walk_add(&w, c->known[k]);
         c->value[k] = BASE_NEWS(scratch, base_value, c->functions);
+    }
+    if (!spend(c->work, (uint64_t)w.order.n * c->functions)) {
+        return false;
     }
     for (size_t i = 0; i < c->functions; i++) {
         size_t rest = i;
@@ -409,14 +423,16 @@ typedef struct runner {
     size_t inputs;
     uint32_t known[MAX_KNOWN + 1];
     lang_result result;
+    size_t points; /* evaluated together */
 } runner;
 
 /* The chain as a program of its own: output[j] of X[j] and the constants of its function. */
 static bool runner_make(runner *x, base_arena *scratch, chain *c) {
-    *x = (runner){.scratch = scratch, .c = c};
+    const int64_t points = c->functions > FEW_POINTS / 2 ? POINTS : FEW_POINTS;
+    *x = (runner){.scratch = scratch, .c = c, .points = (size_t)points};
     lang_program *q = lang_program_new(scratch, c->p->name);
     lang_variable *vars = BASE_NEWS(scratch, lang_variable, 1);
-    vars[0] = (lang_variable){.name = "j", .extent = lang_int(q, BASE_I64, POINTS), .bound = POINTS};
+    vars[0] = (lang_variable){.name = "j", .extent = lang_int(q, BASE_I64, points), .bound = points};
     lang_ref j = lang_var(q, 0, vars[0].extent), known[MAX_KNOWN], r = 0;
     for (uint32_t k = 0; k <= c->known_n; k++) { /* the number comes last */
         const lang_node *n = lang_at(c->p, k < c->known_n ? c->known[k] : c->leaf);
@@ -424,11 +440,11 @@ static bool runner_make(runner *x, base_arena *scratch, chain *c) {
             known[k] = lang_const(q, (base_type)n->type, c->value[k][0]);
             continue;
         }
-        lang_tensor t = {.name = "X", .type = (base_type)n->type, .rank = 1, .dim = {POINTS}, .kind = LANG_INPUT};
+        lang_tensor t = {.name = "X", .type = (base_type)n->type, .rank = 1, .dim = {points}, .kind = LANG_INPUT};
         t.input = (uint32_t)q->inputs.n;
         uint32_t tensor = lang_tensor_add(q, &t);
         uint64_t bytes = 0;
-        (void)base_type_bytes(t.type, POINTS, &bytes);
+        (void)base_type_bytes(t.type, x->points, &bytes);
         *BASE_PUSH(scratch, &q->inputs) = tensor;
         x->type[x->inputs] = t.type;
         x->known[x->inputs] = k;
@@ -446,7 +462,7 @@ static bool runner_make(runner *x, base_arena *scratch, chain *c) {
         }
         r = lang_apply(q, (lang_word)n->code, (base_type)n->type, a, n->count);
     }
-    lang_tensor out = {.name = "Y", .type = (base_type)lang_at(c->p, c->root)->type, .rank = 1, .dim = {POINTS}};
+    lang_tensor out = {.name = "Y", .type = (base_type)lang_at(c->p, c->root)->type, .rank = 1, .dim = {points}};
     out.kind = LANG_STAGE;
     uint32_t tensor = lang_tensor_add(q, &out);
     *BASE_PUSH(scratch, &q->stages) =
@@ -454,7 +470,7 @@ static bool runner_make(runner *x, base_arena *scratch, chain *c) {
     *BASE_PUSH(scratch, &q->outputs) = tensor;
     base_diags unheard = {.arena = scratch};
     x->code = lang_compile(scratch, q, LANG_EVAL_EXACT, &unheard);
-    x->result.data = base_alloc(scratch, 8 * POINTS, 8);
+    x->result.data = base_alloc(scratch, 8 * x->points, 8);
     return x->code != NULL;
 }
 
@@ -462,8 +478,11 @@ static bool runner_make(runner *x, base_arena *scratch, chain *c) {
 static bool runner_run(runner *x, const probe *probes, const uint32_t *open, size_t n, int64_t *values) {
     base_diags unheard = {.arena = x->scratch};
     base_type type = (base_type)lang_at(x->c->p, x->c->root)->type;
-    for (size_t first = 0; first < n; first += POINTS) {
-        size_t count = n - first < POINTS ? n - first : POINTS;
+    for (size_t first = 0; first < n; first += x->points) {
+        if (!spend(x->c->work, x->points * x->c->n)) {
+            return false;
+        }
+        size_t count = n - first < x->points ? n - first : x->points;
         for (size_t k = 0; k < x->inputs; k++) {
             uint32_t known = x->known[k];
             for (size_t i = 0; i < count; i++) {
@@ -737,28 +756,24 @@ static lang_ref replace_root(lang_rewriter *w, lang_ref r) {
 /* ---- stages ---- */
 
 /* Tops of chains: no node of the stage leads on from there. */
-static size_t find_chains(base_arena *scratch, const lang_program *p, const lang_stage *s, chain *out) {
-    finder f = {.p = p, .stage = s};
-    f.known = BASE_NEWS(scratch, bool, p->nodes.n);
-    f.leaf = BASE_NEWS(scratch, lang_ref, p->nodes.n);
-    f.under = BASE_NEWS(scratch, uint8_t, p->nodes.n);
-    f.length = BASE_NEWS(scratch, uint32_t, p->nodes.n);
-    bool *inner = BASE_NEWS(scratch, bool, p->nodes.n);
+static size_t find_chains(base_arena *scratch, finder *f, chain *out) {
+    const lang_program *p = f->p;
     size_t n = 0;
     lang_walk w;
     lang_walk_init(&w, scratch, p);
-    lang_walk_add(&w, s->body);
+    lang_walk_add(&w, f->stage->body);
     for (size_t i = 0; i < w.order.n; i++) {
-        judge(&f, w.order.at[i]);
+        judge(f, w.order.at[i]);
+        f->inner[w.order.at[i]] = false;
     }
     for (size_t i = w.order.n; i-- > 0 && n < MAX_CHAINS;) {
         lang_ref r = w.order.at[i];
-        if (inner[r] || f.leaf[r] == 0 || f.leaf[r] == r) {
+        if (f->inner[r] || f->leaf[r] == 0 || f->leaf[r] == r) {
             continue;
         }
-        if (follow(&f, r, &out[n])) {
-            for (lang_ref k = r; k != f.leaf[r]; k = lang_operand(p, k, f.under[k])) {
-                inner[k] = true;
+        if (follow(f, r, &out[n])) {
+            for (lang_ref k = r; k != f->leaf[r]; k = lang_operand(p, k, f->under[k])) {
+                f->inner[k] = true;
             }
             n++;
         }
@@ -766,15 +781,16 @@ static size_t find_chains(base_arena *scratch, const lang_program *p, const lang
     return n;
 }
 
-static size_t fit_stage(base_arena *arena, base_arena *scratch, lang_along *along, bool wide, const lang_program *p,
-                        const lang_stage *s, chain *out) {
-    size_t found = find_chains(scratch, p, s, out), n = 0;
+static size_t fit_stage(base_arena *arena, base_arena *scratch, lang_along *along, bool wide, uint64_t *work, finder *f,
+                        chain *out) {
+    size_t found = spend(work, f->p->nodes.n / WALKED_TOGETHER) ? find_chains(scratch, f, out) : 0, n = 0;
     for (size_t k = 0; k < found; k++) {
         chain *c = &out[k];
         const lang_steps *steps = NULL;
         int64_t least = 0;
         uint64_t most = 0;
-        base_type_range((base_type)lang_at(p, c->root)->type, &least, &most);
+        base_type_range((base_type)lang_at(f->p, c->root)->type, &least, &most);
+        c->work = work;
         if (known_values(scratch, c) && intervals(scratch, along, c)) {
             steps = find_steps(scratch, c);
         }
@@ -795,16 +811,26 @@ static size_t fit_stage(base_arena *arena, base_arena *scratch, lang_along *alon
     return n;
 }
 
-lang_program *lang_stairs(base_arena *arena, const lang_program *p, bool wide, uint32_t *found) {
+lang_program *lang_stairs(base_arena *arena, const lang_program *p, bool wide, uint64_t *work, uint32_t *found) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     lang_along *along = lang_along_new(scratch, p, NULL);
     size_t *n = BASE_NEWS(scratch, size_t, p->stages.n + 1);
-    chain **chains = BASE_NEWS(scratch, chain *, p->stages.n + 1);
+    chain **chains = BASE_NEWS(scratch, chain *, p->stages.n + 1), chain_of[MAX_CHAINS];
+    finder f = {.p = p};
+    f.known = BASE_NEWS(scratch, bool, p->nodes.n);
+    f.leaf = BASE_NEWS(scratch, lang_ref, p->nodes.n);
+    f.under = BASE_NEWS(scratch, uint8_t, p->nodes.n);
+    f.length = BASE_NEWS(scratch, uint32_t, p->nodes.n);
+    f.inner = BASE_NEWS(scratch, bool, p->nodes.n);
     *found = 0;
     for (size_t i = 0; i < p->stages.n; i++) {
-        chains[i] = BASE_NEWS(scratch, chain, MAX_CHAINS);
-        n[i] = fit_stage(scratch, scratch, along, wide, p, &p->stages.at[i], chains[i]);
+        base_arena *own = base_arena_new(base_arena_memory(arena));
+        f.stage = &p->stages.at[i];
+        n[i] = fit_stage(scratch, own, along, wide, work, &f, chain_of);
+        chains[i] = BASE_NEWS(scratch, chain, n[i] + 1);
+        memcpy(chains[i], chain_of, n[i] * sizeof *chain_of);
         *found += (uint32_t)n[i];
+        base_arena_free(own);
     }
     lang_program *q = NULL;
     if (*found > 0) {

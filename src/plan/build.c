@@ -10,7 +10,8 @@
 
 #include "plan/build.h"
 
-#define FOLD_LIMIT ((uint64_t)1 << 26)     /* bytes of one folded stage */
+#define FOLD_LIMIT ((uint64_t)1 << 26) /* bytes of one folded stage */
+#define FIT_LIMIT ((uint64_t)1 << 28)  /* words that are evaluated for a model to find shorter ones: a second at most */
 #define TENSOR_LIMIT ((uint64_t)INT32_MAX) /* elements, bytes and extents: what a module's tables hold */
 #define SMALL_STAGE 12u /* nodes: a map this small is computed again at each reader rather than stored */
 
@@ -71,17 +72,17 @@ static const lang_program *inline_small_stages(base_arena *arena, const lang_pro
     return p;
 }
 
-static const lang_program *lower(base_arena *arena, const lang_program *raw, const plan_options *o) {
+static const lang_program *lower(base_arena *arena, const lang_program *raw, const plan_options *o, uint64_t *work) {
     const lang_program *p = lang_simplify(arena, lang_fold(arena, raw, FOLD_LIMIT));
     if (o->opt_level == 0) {
         return p;
     }
     uint32_t found = 0;
     p = plan_has(o->without, PLAN_MOVE_INLINE) ? p : lang_simplify(arena, inline_small_stages(arena, p));
-    const lang_program *plane = plan_has(o->without, PLAN_MOVE_PLANES) ? NULL : lang_planes(arena, p, &found);
+    const lang_program *plane = plan_has(o->without, PLAN_MOVE_PLANES) ? NULL : lang_planes(arena, p, work, &found);
     p = plane != NULL ? plane : p;
     const bool stairs = !plan_has(o->without, PLAN_MOVE_STAIRS);
-    const lang_program *fitted = stairs ? lang_stairs(arena, p, o->device->machine.wide_multiply, &found) : NULL;
+    const lang_program *fitted = stairs ? lang_stairs(arena, p, o->device->machine.wide_multiply, work, &found) : NULL;
     return fitted != NULL ? fitted : p;
 }
 
@@ -463,7 +464,7 @@ base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
     if (status != BASE_OK) {
         return status;
     }
-    k.program = lower(b->arena, k.program, b->o);
+    k.program = lower(b->arena, k.program, b->o, &b->work);
     k.macs = lang_macs(raw);
     status = bind_tensors(b, &k, open.counts, open.n, pending);
     if (status != BASE_OK) {
@@ -654,7 +655,7 @@ base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, 
     p->goal = o->goal;
     p->generic = o->generic;
     p->channels = o->channels;
-    plan_builder b = {.arena = arena, .ops = ops, .o = o, .plan = p, .graph = p->graph, .d = d};
+    plan_builder b = {.arena = arena, .ops = ops, .o = o, .plan = p, .graph = p->graph, .work = FIT_LIMIT, .d = d};
     b.of = plan_no_tensors(arena, p->graph->tensors.n);
     b.states = plan_no_tensors(arena, m->states.n);
     b.constants = BASE_NEWS(arena, uint32_t *, m->graphs.n + 1);

@@ -21,6 +21,7 @@ typedef struct plan_builder {
     uint32_t **constants;  /* of each graph of the model: its constants -> plan tensors; NULL: none yet */
     uint32_t *copied;      /* graph is one copy (plan_add_copy): its tensors' plan tensors */
     uint64_t size;         /* tensors and nodes of all calls so far */
+    uint64_t work;         /* words that may still be evaluated for shorter programs */
     base_diags *d;
 } plan_builder;
 

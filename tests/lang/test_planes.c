@@ -77,9 +77,10 @@ static lang_ref real_body(void) {
 
 static lang_program *fitted(lang_ref body) {
     uint32_t found = 0;
+    uint64_t work = UINT64_C(1) << 28;
     *BASE_PUSH(arena, &p->outputs) = add_stage(p, "Y", 2, vars, 2, body);
     assert_int_equal(lang_verify(p, &diags), BASE_OK);
-    lang_program *q = lang_planes(arena, p, &found);
+    lang_program *q = lang_planes(arena, p, &work, &found);
     assert_int_equal(q != NULL, found > 0);
     if (q != NULL) {
         assert_int_equal(lang_verify(q, &diags), BASE_OK);

@@ -68,9 +68,10 @@ static uint32_t count_words(const lang_program *q, lang_ref r, lang_word w) {
 /* Y = body, with what lang_stairs makes of it; NULL: it finds nothing. */
 static lang_program *fitted(lang_ref body) {
     uint32_t found = 0;
+    uint64_t work = UINT64_C(1) << 28;
     *BASE_PUSH(arena, &p->outputs) = add_stage(p, "Y", 2, vars, 2, body);
     assert_int_equal(lang_verify(p, &diags), BASE_OK);
-    lang_program *q = lang_stairs(arena, p, wide, &found);
+    lang_program *q = lang_stairs(arena, p, wide, &work, &found);
     assert_int_equal(q != NULL, found > 0);
     if (q != NULL) {
         assert_int_equal(lang_verify(q, &diags), BASE_OK);
@@ -230,6 +231,19 @@ static void refused(void **state) {
     assert_null(fitted(to(BASE_I16, many)));
 }
 
+/* With no work left all stays as it is. */
+static void bounded(void **state) {
+    (void)state;
+    uint64_t seed = 5, work = 100;
+    uint32_t found = 0;
+    zero = low = -128;
+    high = 127;
+    draw(&seed, 6, 6);
+    *BASE_PUSH(arena, &p->outputs) = add_stage(p, "Y", 2, vars, 2, requantised(number()));
+    assert_null(lang_stairs(arena, p, true, &work, &found));
+    assert_int_equal(found, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(behind_relu, set_up, tear_down),
@@ -237,6 +251,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(reals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(equal_and_dead_channels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bounded, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,6 +243,11 @@ BURIN_API burin_status burin_compile_options_text(burin_context *context, const 
 BURIN_API burin_status burin_plan(burin_context *context, const burin_model *model,
                                   const burin_compile_options *options, burin_form form, const char **text);
 
+/* Why the code of an operator is what it is: roles, form, reason, what was performed, where its output lies. id: its number in the
+ * model's file. REFUSED: none is left of that number. */
+BURIN_API burin_status burin_explain(burin_context *context, const burin_model *model,
+                                     const burin_compile_options *options, uint32_t id, const char **text);
+
 /* ---- compiling ---- */
 typedef struct burin_file {
     const char *name; /* relative to the output, / between folders */

@@ -21,6 +21,8 @@ typedef struct plan_call {
     const burin_model *m;
     const burin_compile_options *options;
     burin_form form;
+    bool explains;
+    uint32_t id; /* operator to explain */
     const char *text;
 } plan_call;
 
@@ -48,7 +50,9 @@ static base_status plan_text(burin_context *c, void *arguments) {
         status = compile_emit(c->arena, &o.compile, plan, changed, &how, &files, &c->diags);
     }
     if (status == BASE_OK) {
-        if (call->form == BURIN_JSON) {
+        if (call->explains) {
+            status = plan_explain(&t, plan, files.flash, call->id, &c->diags);
+        } else if (call->form == BURIN_JSON) {
             plan_print_json(&t, plan, files.flash, NULL);
         } else if (call->form == BURIN_SVG) {
             plan_draw(&t, plan);
@@ -63,6 +67,14 @@ static base_status plan_text(burin_context *c, void *arguments) {
 burin_status burin_plan(burin_context *c, const burin_model *m, const burin_compile_options *options, burin_form form,
                         const char **text) {
     plan_call call = {.m = m, .options = options, .form = form};
+    burin_status status = api_guarded(c, plan_text, &call);
+    *text = status == BURIN_OK ? call.text : NULL;
+    return status;
+}
+
+burin_status burin_explain(burin_context *c, const burin_model *m, const burin_compile_options *options, uint32_t id,
+                           const char **text) {
+    plan_call call = {.m = m, .options = options, .explains = true, .id = id};
     burin_status status = api_guarded(c, plan_text, &call);
     *text = status == BURIN_OK ? call.text : NULL;
     return status;

@@ -214,14 +214,22 @@ typedef struct plan_flash_function {
     const char *name;
     uint32_t step; /* the first kernel that calls it */
     uint64_t bytes;
+    const char *form; /* what was performed, for people */
 } plan_flash_function;
+typedef struct plan_flash_call {
+    uint32_t kernel, function;
+} plan_flash_call;
 typedef struct plan_flash {
     BASE_VEC(plan_flash_part) parts;
     BASE_VEC(plan_flash_function) functions; /* of kernels */
+    BASE_VEC(plan_flash_call) calls;
 } plan_flash;
 
 /* The table for people: per operator MACs, bytes, place, form; totals; RAM with its lower bound; constants; flash, or NULL. */
 void plan_print(base_text *out, const plan_module *p, const plan_flash *flash);
+/* Why the code of an operator is what it is: its steps, their stages' roles, forms and reasons, what was performed (flash; NULL:
+ * nobody said), and where its output lies. REFUSED: no step stands for it. */
+base_status plan_explain(base_text *out, const plan_module *p, const plan_flash *flash, uint32_t id, base_diags *d);
 /* The memory map as an SVG picture. */
 void plan_draw(base_text *out, const plan_module *p);
 /* <prefix>_plan.json version 1 (docs/PLAN.md). check: what is written under "check", a JSON object text, or NULL for

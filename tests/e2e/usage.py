@@ -11,7 +11,7 @@ import made
 import support
 from support import burin
 
-COMMANDS = ("compile", "inspect", "plan", "run", "verify", "targets", "devices", "moves", "operators")
+COMMANDS = ("compile", "inspect", "plan", "explain", "run", "verify", "targets", "devices", "moves", "operators")
 
 
 def refuses(words, *texts, status=2):

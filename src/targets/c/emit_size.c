@@ -145,7 +145,12 @@ const plan_flash *c_flash(c_module *m) {
         uint64_t bytes = c_code_bytes(x->text, m->plan->goal);
         kernels += bytes;
         *BASE_PUSH(m->arena, &f->functions) =
-            (plan_flash_function){base_printf(m->arena, "%s_k%" PRIu32, m->prefix, k), x->step, bytes};
+            (plan_flash_function){base_printf(m->arena, "%s_k%" PRIu32, m->prefix, k), x->step, bytes, x->form};
+    }
+    for (uint32_t k = 0; k < m->plan->kernels.n; k++) {
+        for (size_t i = 0; i < m->calls[k].list.n; i++) {
+            *BASE_PUSH(m->arena, &f->calls) = (plan_flash_call){k, m->calls[k].list.at[i].function};
+        }
     }
     add_part(m, f, "kernels", kernels, true);
     add_part(m, f, "helpers", helper_bytes(m), true);

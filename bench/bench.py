@@ -7,6 +7,7 @@ Writes build/bench.json. --profile adds a table for each network: time and instr
 What is missing (corpora, LiteRT, an Arm compiler, qemu) is said, and its rows are left out.
 """
 import argparse
+import array
 import datetime
 import json
 import os
@@ -43,6 +44,7 @@ CODE, FLASH = 8192, {"KWS": 42_000, "VWW": 75_000, "IC": 95_000, "AD": 285_000}
 VWW_EVALUATED_MS, VWW_COMPILED_MS, START_MS, MEGA_OPS = 300, 200, 5, 300
 ONNX_INSPECT_MS = {"gigabyte": 100, "nodes": 200}
 INCBIN_S = 20
+REALS_RATIO = 3  # times ONNX Runtime's time
 ONNX_COMPILE_MS, ONNX_MEMORY_MB = 200, 150
 
 
@@ -242,6 +244,17 @@ def library_of(name, model):
     return library, json.loads((module / "P_plan.json").read_text())
 
 
+def reals(row):
+    """A network of real numbers beside ONNX Runtime."""
+    table = Table("Host, real numbers, one thread, --device host, gcc -O3 -march=native (microseconds CPU an inference; the peer alternates with ours)",
+                  ["net", "min", "median", "outputs", "ONNX Runtime", "ours/", "bar", ""])
+    ours, peer = row["us"]["ours"], row["us"].get("onnxruntime")
+    row["bar"], row["ratio"] = REALS_RATIO, {"onnxruntime": ours["min"] / peer["min"]} if peer else {}
+    cells = [us(peer["min"]), f"{ours['min'] / peer['min']:.2f}", f"{REALS_RATIO:g}", verdict(ours["min"] <= REALS_RATIO * peer["min"])] if peer else ["-"]
+    table.add(row["name"], us(ours["min"]), us(ours["median"]), {True: "near", False: "DIFFER", None: "-"}[row["exact"]], *cells)
+    table.show()
+
+
 def host(result, nets, options):
     python = ORACLES / "bin/python"
     if not python.exists():
@@ -252,13 +265,19 @@ def host(result, nets, options):
         library, plans[name] = library_of(name, model)
         wanted.append({"name": name, "library": str(library), "model": str(model), "given": str(given), "wanted": str(golden),
                        "seconds": options.seconds, "profile": options.profile})
+    model, given = onnx_models.make(WORK.parent / "bench-models", ["squeezenet"])["squeezenet"], WORK / "image.bin"
+    given.write_bytes(array.array("f", (((i * 2654435761 >> 8) % 2001 - 1000) / 500 for i in range(3 * 224 * 224))).tobytes())
+    library, plans["SqueezeNet"] = library_of("SqueezeNet", model)
+    wanted.append({"name": "SqueezeNet", "library": str(library), "model": str(model), "given": str(given), "output_bytes": 4 * 1000,
+                   "seconds": options.seconds, "profile": options.profile})
     done = subprocess.run([python, ROOT / "bench/nets.py"], input=json.dumps(wanted), capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"bench: nets.py: exit {done.returncode}\n{done.stderr[-2000:]}")
     table = Table("Host, one thread, --device host, gcc -O3 -march=native (microseconds CPU an inference; peers alternate with ours)",
-                  ["net", "min", "q1", "median", "q3", "outputs", "LiteRT ref", "ref/ours", "bar", "", "built-in", "/ours", "XNNPACK", "/ours"])
+                  ["net", "min", "q1", "median", "q3", "outputs", "LiteRT ref", "ref/ours", "bar", "", "built-in", "/ours", "bar", "", "XNNPACK", "/ours"])
     bars = {n[0]: n[4] for n in nets}
-    for row in json.loads(done.stdout):
+    *rows, real = json.loads(done.stdout)
+    for row in rows:
         name, ours = row["name"], row["us"]["ours"]
         cells = [name, us(ours["min"]), us(ours["q1"]), us(ours["median"]), us(ours["q3"]), "exact" if row["exact"] else "DIFFER"]
         row["bar"], row["ratio"] = bars[name], {}
@@ -271,10 +290,15 @@ def host(result, nets, options):
             if peer == "litert_reference":
                 bar = bars[name]
                 cells += [f"{bar:g}" if bar else "-", verdict(ratio >= bar) if bar and peer in row["us"] else ""]
+            if peer == "litert_builtin":
+                cells += ["1" if bars[name] else "-", verdict(ratio >= 1) if bars[name] and peer in row["us"] else ""]
         row["steps"] = [{"op": k["op"], "macs": k["macs"]} for k in plans[name]["kernels"]]
         result[name] = row
         table.add(*cells)
     table.show()
+    result["SqueezeNet"] = real
+    real["steps"] = [{"op": k["op"], "macs": k["macs"]} for k in plans["SqueezeNet"]["kernels"]]
+    reals(real)
 
 
 # ---------------------------------------------------------------- Cortex-M4

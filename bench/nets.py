@@ -1,8 +1,9 @@
 """Times emitted modules (shared libraries of host_net.c) beside LiteRT, alternating, in one process on one core, by CPU time.
 
 Takes a list of networks as JSON on stdin: {name, library, model, given, wanted, seconds, profile}. Gives JSON on stdout: for each, the
-samples' quartiles in microseconds an inference, for ours and for each of LiteRT's three kernel sets; exact: our outputs are `wanted`.
-Runs in any Python; LiteRT's part needs numpy and ai_edge_litert, and is left out where they are missing.
+samples' quartiles in microseconds an inference, for ours and for each of LiteRT's three kernel sets, of an ONNX model for ONNX Runtime;
+exact: our outputs are `wanted`; without it, near what the peer gives (1e-4). Runs in any Python; the peers need numpy, ai_edge_litert and
+onnxruntime, and are left out where they are missing.
 """
 import ctypes
 import json
@@ -24,14 +25,19 @@ try:
     }
 except ImportError:
     RESOLVERS = {}
+try:
+    import numpy as np
+    import onnxruntime
+except ImportError:
+    onnxruntime = None
 
 
 class Ours:
     def __init__(self, net):
         self.library = ctypes.CDLL(net["library"])
         self.given = bytes(net["given_bytes"])
-        self.out = ctypes.create_string_buffer(max(1, len(net["wanted_bytes"])))
-        self.size = len(net["wanted_bytes"])
+        self.size = net.get("output_bytes") or len(net["wanted_bytes"])
+        self.out = ctypes.create_string_buffer(max(1, self.size))
         if self.library.net_init():
             raise SystemExit(f"{net['name']}: net_init failed")
 
@@ -62,6 +68,25 @@ class LiteRT:
     def run(self, times):
         for _ in range(times):
             self.net.invoke()
+
+
+class OnnxRuntime:
+    """Of one input and one output, both f32."""
+
+    def __init__(self, net):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self.session = onnxruntime.InferenceSession(net["model"], options, providers=["CPUExecutionProvider"])
+        given = self.session.get_inputs()[0]
+        self.feeds = {given.name: np.frombuffer(net["given_bytes"], "f4").reshape(given.shape)}
+
+    def run(self, times):
+        for _ in range(times):
+            self.result = self.session.run(None, self.feeds)[0]
+
+    def is_near(self, output):
+        ours = np.frombuffer(output, "f4").reshape(self.result.shape)
+        return bool(np.all(abs(ours - self.result) <= 1e-4 * abs(self.result) + 1e-5 * abs(self.result).max()))
 
 
 def timed(runner, times):
@@ -96,12 +121,17 @@ def main():
     answer = []
     for net in json.load(sys.stdin):
         for key in ("given", "wanted"):
-            with open(net[key], "rb") as f:
-                net[f"{key}_bytes"] = f.read()
+            if net.get(key):
+                with open(net[key], "rb") as f:
+                    net[f"{key}_bytes"] = f.read()
         ours = Ours(net)
-        runners = {"ours": ours, **{r: LiteRT(net, r) for r in RESOLVERS}}
+        if net["model"].endswith(".onnx"):
+            runners = {"ours": ours, **({"onnxruntime": OnnxRuntime(net)} if onnxruntime else {})}
+        else:
+            runners = {"ours": ours, **{r: LiteRT(net, r) for r in RESOLVERS}}
         times = {name: summary(s) for name, s in alternate(runners, net["seconds"]).items()}
-        answer.append({"name": net["name"], "exact": ours.output() == net["wanted_bytes"], "us": times,
+        exact = ours.output() == net["wanted_bytes"] if "wanted_bytes" in net else onnxruntime and runners["onnxruntime"].is_near(ours.output())
+        answer.append({"name": net["name"], "exact": exact, "us": times,
                        "step_ns": ours.profile() if net.get("profile") else []})
     json.dump(answer, sys.stdout)
 

@@ -96,13 +96,14 @@ def squeezenet(path):
     path.write_bytes(onnx.model(onnx.graph(made, [onnx.value("data", "f32", [1, 3, 224, 224])], [onnx.value("softmaxout", "f32", [1, 1000, 1, 1])], constants)))
 
 
-def make(folder):
+def make(folder, names=("gigabyte", "hundred", "nodes", "squeezenet")):
     folder.mkdir(parents=True, exist_ok=True)
     paths = {}
-    for name, maker in (("gigabyte", gigabyte), ("hundred", hundred), ("nodes", nodes), ("squeezenet", squeezenet)):
+    makers = {"gigabyte": gigabyte, "hundred": hundred, "nodes": nodes, "squeezenet": squeezenet}
+    for name in names:
         paths[name] = folder / f"{name}.onnx"
         if not paths[name].exists():
-            maker(paths[name])
+            makers[name](paths[name])
     return paths
 
 

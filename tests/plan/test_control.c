@@ -7,49 +7,14 @@
 
 #include <cmocka.h>
 
-#include "plan/plan.h"
-
-static base_memory memory;
-static base_guard guard;
-static base_arena *arena;
-static base_diags diags;
-
-static int set_up(void **state) {
-    (void)state;
-    if (BASE_GUARD(&memory, &guard)) {
-        return -1;
-    }
-    arena = base_arena_new(&memory);
-    diags = (base_diags){.arena = arena};
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    base_arena_free(arena);
-    base_unguard(&memory, &guard);
-    return 0;
-}
+#include "planned.h"
 
 #define HEAD "burin 1\nmodel \"ir\" \"m.ir\"\n"
 #define COPY(from, to) "node identity (%" #from ") -> (%" #to ")\n"
 #define ADD(a, b, to) "node add (%" #a ", %" #b ") -> (%" #to ") {act: text \"none\"}\n"
 
 static plan_module *planned(const char *text) {
-    ir_model *m = NULL;
-    plan_module *p = NULL;
-    plan_options o = {.device = plan_device_find("generic"), .prefix = "m", .opt_level = 1};
-    base_status status = ir_parse(arena, "m.ir", text, strlen(text), &m, &diags);
-    if (status == BASE_OK) {
-        status = ir_verify(m, &diags);
-    }
-    if (status == BASE_OK) {
-        status = plan_build(arena, ops_registry_new(arena), m, &o, &p, &diags);
-    }
-    if (status != BASE_OK) {
-        fail_msg("%s", diags.list.at[0].message);
-    }
-    return p;
+    return planned_for(text, "generic", 1);
 }
 
 static const plan_kernel *kernel(const plan_module *p, size_t i) {
@@ -59,10 +24,6 @@ static const plan_kernel *kernel(const plan_module *p, size_t i) {
 
 static const plan_tensor *input_of(const plan_module *p, size_t i, size_t k) {
     return &p->tensors.at[kernel(p, i)->inputs[k]];
-}
-
-static const plan_tensor *output_of(const plan_module *p, size_t i) {
-    return &p->tensors.at[kernel(p, i)->outputs[0]];
 }
 
 static bool no_code(const plan_module *p, size_t i) {
@@ -80,7 +41,7 @@ static void a_read_is_the_state_itself(void **state) {
     plan_module *p = planned(HEAD "state @0 f32[4] \"s\"\ngraph \"main\" 0 {\ntensor %0 f32[4] \"x\"\n"
                                   "tensor %1 f32[4] \"s\" state @0\ntensor %2 f32[4] \"y\"\ntensor %3 f32[4] \"z\"\n"
                                   "inputs (%0)\noutputs (%3)\n" COPY(1, 2) ADD(2, 0, 3) COPY(0, 1) "}");
-    assert_true(no_code(p, 0) && in_state(p, output_of(p, 0)));
+    assert_true(no_code(p, 0) && in_state(p, planned_output(p, 0)));
     assert_false(no_code(p, 2)); /* an input is not where the state is */
     assert_int_equal(p->state_bytes, 16);
     assert_int_equal(p->arena_bytes, 32);
@@ -92,7 +53,7 @@ static void a_read_that_outlives_a_write_is_a_copy(void **state) {
                                   "tensor %1 f32[4] \"s\" state @0\ntensor %2 f32[4] \"y\"\ntensor %3 f32[4] \"z\"\n"
                                   "inputs (%0)\noutputs (%3)\n" COPY(1, 2) COPY(0, 1) ADD(2, 0, 3) "}");
     assert_false(no_code(p, 0));
-    assert_false(in_state(p, output_of(p, 0)));
+    assert_false(in_state(p, planned_output(p, 0)));
 }
 
 static void an_output_of_the_module_is_no_state(void **state) {
@@ -100,7 +61,7 @@ static void an_output_of_the_module_is_no_state(void **state) {
     plan_module *p = planned(HEAD "state @0 f32[4] \"s\"\ngraph \"main\" 0 {\ntensor %0 f32[4] \"s\" state @0\n"
                                   "tensor %1 f32[4] \"y\"\ninputs ()\noutputs (%1)\n" COPY(0, 1) "}");
     assert_false(no_code(p, 0));
-    assert_int_equal(output_of(p, 0)->role, PLAN_OUTPUT);
+    assert_int_equal(planned_output(p, 0)->role, PLAN_OUTPUT);
 }
 
 static void what_is_computed_for_a_state_is_made_there(void **state) {
@@ -111,8 +72,8 @@ static void what_is_computed_for_a_state_is_made_there(void **state) {
                      "tensor %1 f32[4] \"s\" state @0\ntensor %2 f32[4] \"v\"\ninputs (%0)\noutputs ()\n" ADD(0, 0, 2)
                          COPY(2, 1) ADD(1, 0, 1) "}");
     assert_int_equal(p->kernels.n, 4); /* the last: its copy into place */
-    assert_true(no_code(p, 1) && in_state(p, output_of(p, 0)));
-    assert_true(no_code(p, 3) && in_state(p, output_of(p, 2)));
+    assert_true(no_code(p, 1) && in_state(p, planned_output(p, 0)));
+    assert_true(no_code(p, 3) && in_state(p, planned_output(p, 2)));
     assert_int_equal(p->arena_bytes, 16);
 }
 
@@ -122,7 +83,7 @@ static void what_is_read_in_another_order_is_made_beside(void **state) {
                                   "inputs ()\noutputs ()\nnode transpose (%0) -> (%0) {perm: ints [1, 0]}\n}");
     assert_int_equal(p->kernels.n, 2);
     assert_false(no_code(p, 1));
-    assert_false(in_state(p, output_of(p, 0)));
+    assert_false(in_state(p, planned_output(p, 0)));
 }
 
 static void a_state_that_moves_is_moved_where_it_is(void **state) {
@@ -153,7 +114,7 @@ static void a_branch_does_not_write_early(void **state) {
     assert_int_equal(kernel(p, 1)->control, PLAN_IF);
     assert_int_equal(kernel(p, 1)->jump, 3);
     assert_false(no_code(p, 2));
-    assert_false(in_state(p, output_of(p, 0)));
+    assert_false(in_state(p, planned_output(p, 0)));
 }
 
 /* ---- loops ---- */
@@ -187,12 +148,12 @@ static void a_loop_is_a_test_and_a_way_back(void **state) {
     assert_int_equal(p->loops, 1);
     assert_int_equal(kernel(p, 6)->jump, 12);
     assert_int_equal(kernel(p, 11)->jump, 5);
-    assert_ptr_equal(&p->tensors.at[kernel(p, 6)->condition], output_of(p, 5));
+    assert_ptr_equal(&p->tensors.at[kernel(p, 6)->condition], planned_output(p, 5));
     assert_true(no_code(p, 3) && no_code(p, 4));  /* n and x2 are only handed on: they stay where they are */
     assert_true(no_code(p, 9) && no_code(p, 10)); /* each sum is made where the next round reads it */
-    assert_int_equal(input_of(p, 8, 1)->root, output_of(p, 0)->root);
-    assert_int_equal(output_of(p, 0)->last, 11); /* the next round wants it again */
-    assert_int_equal(plan_validate(p, &diags), BASE_OK);
+    assert_int_equal(input_of(p, 8, 1)->root, planned_output(p, 0)->root);
+    assert_int_equal(planned_output(p, 0)->last, 11); /* the next round wants it again */
+    assert_int_equal(plan_validate(p, &planned_diags), BASE_OK);
 }
 
 static void values_that_change_places_are_put_aside(void **state) {
@@ -207,14 +168,14 @@ static void values_that_change_places_are_put_aside(void **state) {
         "graph \"body\" 2 {\ntensor %0 i32[] \"a\"\ntensor %1 i32[] \"b\"\ninputs (%0, %1)\noutputs (%1, %0)\n}\n");
     /* copies of a and b; less; while; both put aside; both put back; repeat */
     assert_int_equal(p->kernels.n, 9);
-    assert_ptr_equal(input_of(p, 4, 0), output_of(p, 1));
-    assert_ptr_equal(input_of(p, 5, 0), output_of(p, 0));
-    assert_ptr_equal(input_of(p, 6, 0), output_of(p, 4));
-    assert_ptr_equal(output_of(p, 6), output_of(p, 0));
+    assert_ptr_equal(input_of(p, 4, 0), planned_output(p, 1));
+    assert_ptr_equal(input_of(p, 5, 0), planned_output(p, 0));
+    assert_ptr_equal(input_of(p, 6, 0), planned_output(p, 4));
+    assert_ptr_equal(planned_output(p, 6), planned_output(p, 0));
     /* b can be read where it is, since a is written first; a cannot */
     assert_true(no_code(p, 4));
     assert_false(no_code(p, 5) || no_code(p, 6) || no_code(p, 7));
-    assert_true(output_of(p, 5)->root != output_of(p, 0)->root);
+    assert_true(planned_output(p, 5)->root != planned_output(p, 0)->root);
 }
 
 static void known_conditions_leave_no_test(void **state) {
@@ -229,18 +190,10 @@ static void known_conditions_leave_no_test(void **state) {
                      "node mul (%0, %0) -> (%1) {act: text \"none\"}\n}\n");
     assert_int_equal(p->kernels.n, 1);
     assert_string_equal(kernel(p, 0)->op, "mul");
-    assert_int_equal(output_of(p, 0)->role, PLAN_OUTPUT); /* made where it belongs: no copy */
+    assert_int_equal(planned_output(p, 0)->role, PLAN_OUTPUT); /* made where it belongs: no copy */
 }
 
 /* ---- inside an operator ---- */
-
-static void expect_fault(plan_module *p, const char *part) {
-    size_t before = diags.list.n;
-    assert_int_equal(plan_validate(p, &diags), BASE_REFUSED);
-    if (strstr(diags.list.at[before].message, part) == NULL) {
-        fail_msg("'%s' is not in '%s'", part, diags.list.at[before].message);
-    }
-}
 
 #define STAGES                                                                                                         \
     HEAD "graph \"main\" 0 {\n  tensor %0 i16[512] \"x\"\n  tensor %1 i16[514] \"y\"\n  inputs (%0)\n  outputs (%1)\n" \
@@ -265,15 +218,15 @@ static void stages_take_the_place_of_those_before(void **state) {
     assert_int_equal(scratch_of(p, 1)->from, 1);
     assert_int_equal(p->arena_bound,
                      1024 + 1028 + 2 * 1024 + 8); /* SUM, DIFF and the last stage are 4 + 4 bytes more */
-    assert_int_equal(plan_validate(p, &diags), BASE_OK);
+    assert_int_equal(plan_validate(p, &planned_diags), BASE_OK);
     scratch_of(p, 1)->until = 1;
-    expect_fault(p, "lives for stages 1 to 1 of kernel 0, and is used in 2 to 2");
+    planned_expect_fault(p, "lives for stages 1 to 1 of kernel 0, and is used in 2 to 2");
     p = planned(STAGES);
     scratch_of(p, 1)->offset = scratch_of(p, 0)->offset;
-    expect_fault(p, "overlap at offset");
+    planned_expect_fault(p, "overlap at offset");
     p = planned(STAGES);
     p->tensors.at[p->outputs.at[0]].until = 3;
-    expect_fault(p, "lives for stages 0 to 3 of kernel 0, and is used in 0 to 4294967295");
+    planned_expect_fault(p, "lives for stages 0 to 3 of kernel 0, and is used in 0 to 4294967295");
 }
 
 /* The stages of a recurrence run together. */
@@ -284,7 +237,7 @@ static void stages_of_a_recurrence_live_together(void **state) {
                      "  tensor %2 f32[5,5] \"r\"\n  tensor %3 f32[5] \"b\"\n  tensor %4 f32[2,5] \"s\"\n"
                      "  tensor %5 f32[2,3,5] \"y\"\n  tensor %6 f32[2,5] \"t\"\n  inputs (%0, %1, %2, %3, %4)\n"
                      "  outputs (%5, %6)\n  node rnn (%0, %1, %2, %3, %4) -> (%5, %6) {act: text \"tanh\"}\n}\n");
-    assert_int_equal(plan_validate(p, &diags), BASE_OK);
+    assert_int_equal(plan_validate(p, &planned_diags), BASE_OK);
     const lang_program *x = p->kernels.at[0].program;
     size_t together = 0;
     for (size_t s = 0; s < x->stages.n; s++) {
@@ -301,16 +254,16 @@ static void faults_of_control_are_found(void **state) {
     (void)state;
     plan_module *p = planned(loop);
     p->kernels.at[6].jump = 11;
-    expect_fault(p, "its loop does not end where it leads");
+    planned_expect_fault(p, "its loop does not end where it leads");
     p = planned(loop);
     p->kernels.at[11].jump = 13;
-    expect_fault(p, "it jumps out of the plan");
+    planned_expect_fault(p, "it jumps out of the plan");
     p = planned(loop);
     p->kernels.at[11].jump = 12;
-    expect_fault(p, "it does not jump back");
+    planned_expect_fault(p, "it does not jump back");
     p = planned(loop);
     p->kernels.at[6].condition = p->kernels.at[0].outputs[0];
-    expect_fault(p, "its condition is no bool in memory");
+    planned_expect_fault(p, "its condition is no bool in memory");
     p = planned(loop); /* what comes from outside ends with its last reader: in the next round it is gone */
     plan_tensor *outside = &p->tensors.at[p->tensors.at[p->kernels.at[0].outputs[0]].root];
     assert_int_equal(outside->last, 11);
@@ -319,27 +272,28 @@ static void faults_of_control_are_found(void **state) {
             p->tensors.at[i].last = 8;
         }
     }
-    expect_fault(p, "ends before its loop, kernels 5 to 11");
+    planned_expect_fault(p, "ends before its loop, kernels 5 to 11");
     p = planned(loop);
     p->tensors.at[p->kernels.at[5].outputs[0]].last = 5;
-    expect_fault(p, "is used by kernel 6");
+    planned_expect_fault(p, "is used by kernel 6");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_read_is_the_state_itself, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_read_that_outlives_a_write_is_a_copy, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_output_of_the_module_is_no_state, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_computed_for_a_state_is_made_there, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_read_in_another_order_is_made_beside, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_state_that_moves_is_moved_where_it_is, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_branch_does_not_write_early, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_loop_is_a_test_and_a_way_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(values_that_change_places_are_put_aside, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(known_conditions_leave_no_test, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(stages_take_the_place_of_those_before, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(stages_of_a_recurrence_live_together, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(faults_of_control_are_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_read_is_the_state_itself, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(a_read_that_outlives_a_write_is_a_copy, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(an_output_of_the_module_is_no_state, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_computed_for_a_state_is_made_there, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_read_in_another_order_is_made_beside, planned_set_up,
+                                        planned_tear_down),
+        cmocka_unit_test_setup_teardown(a_state_that_moves_is_moved_where_it_is, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(a_branch_does_not_write_early, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(a_loop_is_a_test_and_a_way_back, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(values_that_change_places_are_put_aside, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(known_conditions_leave_no_test, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(stages_take_the_place_of_those_before, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(stages_of_a_recurrence_live_together, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(faults_of_control_are_found, planned_set_up, planned_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

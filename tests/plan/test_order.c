@@ -7,59 +7,12 @@
 
 #include <cmocka.h>
 
-#include "plan/plan.h"
-
-static base_memory memory;
-static base_guard guard;
-static base_arena *arena;
-static base_diags diags;
-
-static int set_up(void **state) {
-    (void)state;
-    if (BASE_GUARD(&memory, &guard)) {
-        return -1;
-    }
-    arena = base_arena_new(&memory);
-    diags = (base_diags){.arena = arena};
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    base_arena_free(arena);
-    base_unguard(&memory, &guard);
-    return 0;
-}
+#include "planned.h"
 
 #define HEAD "burin 1\nmodel \"ir\" \"m.ir\"\ngraph \"main\" 0 {\n"
 
 static plan_module *planned_at(const char *text, unsigned level) {
-    ir_model *m = NULL;
-    plan_module *p = NULL;
-    plan_options o = {.device = plan_device_find("cortex-m4"), .prefix = "m", .opt_level = level};
-    base_status status = ir_parse(arena, "m.ir", text, strlen(text), &m, &diags);
-    if (status == BASE_OK) {
-        status = ir_verify(m, &diags);
-    }
-    if (status == BASE_OK) {
-        status = plan_build(arena, ops_registry_new(arena), m, &o, &p, &diags);
-    }
-    if (status != BASE_OK) {
-        fail_msg("%s", diags.list.at[0].message);
-    }
-    return p;
-}
-
-static const plan_tensor *output_of(const plan_module *p, size_t i) {
-    return &p->tensors.at[p->kernels.at[i].outputs[0]];
-}
-
-static void expect_fault(plan_module *p, const char *part) {
-    size_t before = diags.list.n;
-    assert_int_equal(plan_validate(p, &diags), BASE_REFUSED);
-    if (strstr(diags.list.at[before].message, part) == NULL) {
-        fail_msg("'%s' is not in '%s'", part, diags.list.at[before].message);
-    }
+    return planned_for(text, "cortex-m4", level);
 }
 
 /* x of 16 bytes; twice 1,024 are made of it and reduced to 16. As given, both are there at once. */
@@ -120,8 +73,8 @@ static void the_order_of_a_state_stays(void **state) {
     for (size_t i = 0; i < p->kernels.n; i++) {
         const plan_kernel *k = &p->kernels.at[i];
         const bool tile = strcmp(k->op, "tile") == 0;
-        old = tile && strcmp(output_of(p, i)->name, "a") == 0 ? i : old;
-        new = tile &&strcmp(output_of(p, i)->name, "b") == 0 ? i : new;
+        old = tile && strcmp(planned_output(p, i)->name, "a") == 0 ? i : old;
+        new = tile &&strcmp(planned_output(p, i)->name, "b") == 0 ? i : new;
         written = strcmp(k->op, "identity") == 0 ? i : written;
     }
     assert_true(p->moved > 0);
@@ -141,20 +94,20 @@ static void a_sum_is_written_over_what_it_adds(void **state) {
     (void)state;
     plan_module *p = planned_at(residual, 1);
     assert_int_equal(p->arena_bytes, 2 * 1024);
-    assert_int_equal(output_of(p, 2)->root, output_of(p, 0)->root);
-    assert_int_equal(plan_validate(p, &diags), BASE_OK);
+    assert_int_equal(planned_output(p, 2)->root, planned_output(p, 0)->root);
+    assert_int_equal(plan_validate(p, &planned_diags), BASE_OK);
 }
 
 static void what_was_written_over_is_not_read(void **state) {
     (void)state;
     plan_module *p = planned_at(residual, 1);
     plan_tensor *b = &p->tensors.at[p->kernels.at[1].outputs[0]];
-    const plan_tensor *a = output_of(p, 0);
+    const plan_tensor *a = planned_output(p, 0);
     b->root = a->root; /* neg, too, over what the sum still needs */
     b->offset = a->offset;
     b->first = a->first;
     b->last = a->last;
-    expect_fault(p, "kernel 2 reads tensor 2 \"a\", whose bytes were written over");
+    planned_expect_fault(p, "kernel 2 reads tensor 2 \"a\", whose bytes were written over");
 }
 
 /* In the last kernel, too: what the caller will see is there behind it. */
@@ -171,17 +124,17 @@ static void what_the_caller_sees_is_not_written_over(void **state) {
     y->root = p->tensors.at[p->outputs.at[1]].root;
     y->offset = p->tensors.at[y->root].offset;
     y->first = p->tensors.at[y->root].first;
-    expect_fault(p, "the caller reads tensor");
+    planned_expect_fault(p, "the caller reads tensor");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_branch_is_done_before_the_other, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(an_order_that_saves_nothing_stays, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_order_of_a_state_stays, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_sum_is_written_over_what_it_adds, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_was_written_over_is_not_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_the_caller_sees_is_not_written_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_branch_is_done_before_the_other, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(an_order_that_saves_nothing_stays, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(the_order_of_a_state_stays, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(a_sum_is_written_over_what_it_adds, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(what_was_written_over_is_not_read, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(what_the_caller_sees_is_not_written_over, planned_set_up, planned_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

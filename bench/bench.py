@@ -314,7 +314,8 @@ def cortexm(result, nets, options):
             ("cortex-m4", "Cortex-M4 in qemu, --device cortex-m4, arm-none-eabi-gcc -O2, plain C (peer: TFLM's reference kernels on it, as recorded)",
              "cortex_m4", 8),
             ("cortex-m0", "Armv6-M, --device cortex-m0, -mcpu=cortex-m0, on the same machine (peer: the same numbers of a Cortex-M4)", "cortex_m0", 9)):
-        table = Table(title, ["net", "instructions", "bar", "", "outputs", "TFLM ref", "ref/ours", "flash", "TFLM", "RAM", "stack", "TFLM RAM+stack"])
+        table = Table(title, ["net", "instructions", "bar", "", "outputs", "TFLM ref", "ref/ours", "cycles, predicted", "flash", "TFLM", "RAM", "stack",
+                              "TFLM RAM+stack"])
         for net in nets:
             name, model, given, golden, _, peer, flash, ram = net[:8]
             bar = net[bar_at]
@@ -322,7 +323,7 @@ def cortexm(result, nets, options):
             result[key][name] = {**got, "bar_instructions": bar, "tflm_instructions": peer, "tflm_flash": flash, "tflm_ram": ram}
             table.add(name, number(got["instructions"]), number(bar) if bar else "-",
                       verdict(got["exact"] and got["instructions"] <= bar) if bar else "", "exact" if got["exact"] else "DIFFER",
-                      number(peer) if peer else "-", f"{peer / got['instructions']:.1f}" if peer else "-", number(got["flash"]),
+                      number(peer) if peer else "-", f"{peer / got['instructions']:.1f}" if peer else "-", number(got["cycles"]), number(got["flash"]),
                       number(flash) if flash else "-", number(got["ram"]), number(got["stack"]), number(ram) if ram else "-")
         table.show()
     result["flash"]["latency"] = result["cortex_m4"]

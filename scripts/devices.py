@@ -11,6 +11,7 @@ import sys
 import yaml
 
 MACHINE = ('vector_bytes', 'registers', 'tile_m', 'tile_n', 'depthwise_n', 'unroll_k', 'wide_multiply', 'alignment')
+CYCLES = ('word', 'load', 'store', 'multiply', 'multiply_add', 'long_multiply', 'divide', 'real', 'loop')
 MEMORY = ('name', 'bytes', 'writable')
 
 
@@ -46,13 +47,18 @@ def device(path, number):
         profile = yaml.safe_load(f)
     name = os.path.splitext(os.path.basename(path))[0]
     keys(path, 'the profile', profile, ('description', 'target', 'machine', 'memories'), ('detect',))
-    keys(path, 'machine', profile['machine'], MACHINE)
+    keys(path, 'machine', profile['machine'], MACHINE, ('cycles',))
+    cycles = profile['machine'].get('cycles')
+    if cycles is not None:
+        keys(path, 'cycles', cycles, CYCLES)
     memories = profile['memories']
     for memory in memories:
         keys(path, 'a memory', memory, MEMORY)
     rows = ['    {%s},' % ', '.join('.%s = %s' % (k, c_value(path, k, m[k])) for k in MEMORY) for m in memories]
     table = 'static const plan_memory memories_%d[] = {\n%s\n};\n' % (number, '\n'.join(rows))
     machine = ', '.join('.%s = %s' % (k, c_value(path, k, profile['machine'][k])) for k in MACHINE)
+    if cycles is not None:
+        machine += ', .cycles = {%s}' % ', '.join('.%s = %s' % (k, c_value(path, k, cycles[k])) for k in CYCLES)
     row = '    {.name = "%s", .description = %s, .target = %s, .detected = %s,\n     .machine = {.name = "%s", %s},\n     .memory_count = %d, .memories = memories_%d},' % (
         name, c_value(path, 'description', profile['description']), c_value(path, 'target', profile['target']),
         c_value(path, 'detect', profile.get('detect', False)), name, machine, len(memories), number)

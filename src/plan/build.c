@@ -666,6 +666,9 @@ base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, 
     }
     plan_place_tensors(arena, p, o->opt_level > 0 && !plan_has(o->without, PLAN_MOVE_ALIAS));
     plan_place_lines(p);
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        p->kernels.at[i].cost = plan_cost(arena, &p->kernels.at[i], &p->device->machine);
+    }
     status = check_totals(&b);
     if (status != BASE_OK) {
         return status;

@@ -160,7 +160,8 @@ base_status plan_explain(base_text *out, const plan_module *p, const plan_flash 
                 base_put(out, "%s %" PRIu32, others++ > 0 ? "," : ", with operator", k->ids[n]);
             }
         }
-        base_put(out, ", %" PRIu64 " MACs\n", k->macs);
+        base_put(out, ", %" PRIu64 " MACs%s\n", k->macs,
+                 k->cost > 0 ? base_printf(scratch, ", about %" PRIu64 " cycles", k->cost) : "");
         if (k->control == PLAN_COMPUTE) {
             put_stages(out, scratch, k);
             base_put(out, k->reason != NULL ? "  why        %s\n" : "", k->reason);

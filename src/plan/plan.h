@@ -16,6 +16,18 @@ typedef struct plan_memory {
     bool writable;
 } plan_memory;
 
+/* What each thing takes on a machine that does one after the other; word 0: there is no model of it. */
+typedef struct plan_cycles {
+    uint32_t word;          /* a sum, a comparison, a shift of 32 bits */
+    uint32_t load, store;   /* with the step of their address */
+    uint32_t multiply;      /* 32 x 32 -> 32 */
+    uint32_t multiply_add;  /* the same, and a sum */
+    uint32_t long_multiply; /* the high word of 32 x 32 */
+    uint32_t divide;        /* of integers */
+    uint32_t real;          /* a sum or product of real numbers */
+    uint32_t loop;          /* one round: count, compare, branch */
+} plan_cycles;
+
 /* Registers and inner forms that schedules may count on. The lists of what a machine can do grow; nothing here names an
  * operator. */
 typedef struct plan_machine {
@@ -27,6 +39,7 @@ typedef struct plan_machine {
     uint32_t unroll_k;
     bool wide_multiply; /* 32 x 32 -> 64 is one instruction or two */
     uint32_t alignment; /* of tensors in the arena, bytes */
+    plan_cycles cycles;
 } plan_machine;
 
 typedef struct plan_device {
@@ -101,7 +114,7 @@ typedef struct plan_kernel {
      * of them; behind the node's outputs there are what is tested and counted. */
     const uint32_t *inputs, *outputs;
     plan_schedule *schedules; /* one for each stage of program */
-    uint64_t macs, cost;      /* multiply-accumulates; predicted cycles (0: no model) */
+    uint64_t macs, cost;      /* multiply-accumulates; predicted cycles, of a loop one round (0: no model) */
     const char *reason;       /* why this form */
 } plan_kernel;
 

@@ -70,16 +70,18 @@ static bool has_control(const plan_module *p) {
     return false;
 }
 
-static void put_row(base_text *out, base_arena *scratch, const plan_module *p, size_t i) {
+/* steps: rows have their numbers; cycles: the machine has a model. */
+static void put_row(base_text *out, base_arena *scratch, const plan_module *p, size_t i, bool steps, bool cycles) {
     const plan_kernel *k = &p->kernels.at[i];
     const plan_tensor *t = output_of(p, k);
     const char *ids = k->id_count > 0 && k->ids[0] != IR_NONE ? base_printf(scratch, "%u", k->ids[0]) : "-";
-    if (has_control(p)) {
+    if (steps) {
         base_put(out, "%5zu ", i);
     }
-    base_put(out, "%5s  %-18s %-14s %-5s %12" PRIu64 " %10" PRIu64 " %10" PRIu64 " %9s  %s\n", ids, k->op,
+    const char *cost = cycles ? base_printf(scratch, "%12" PRIu64 " ", k->cost) : "";
+    base_put(out, "%5s  %-18s %-14s %-5s %12" PRIu64 " %s%10" PRIu64 " %10" PRIu64 " %9s  %s\n", ids, k->op,
              t == NULL ? "" : ir_shape_print(scratch, &t->shape), t == NULL ? "" : base_type_name(t->type), k->macs,
-             constant_bytes(p, k), t == NULL ? 0 : t->bytes,
+             cost, constant_bytes(p, k), t == NULL ? 0 : t->bytes,
              t == NULL ? "" : base_printf(scratch, "@%" PRIu64, t->offset), schedule_text(scratch, p, k));
 }
 
@@ -157,11 +159,16 @@ static void put_flash(base_text *out, base_arena *scratch, const plan_flash *f) 
 
 void plan_print(base_text *out, const plan_module *p, const plan_flash *flash) {
     base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
-    base_puts(out, has_control(p) ? " step " : "");
-    base_put(out, "%5s  %-18s %-14s %-5s %12s %10s %10s %9s  %s\n", "id", "operator", "output", "type", "MACs",
-             "constants", "bytes", "place", "form");
+    const bool steps = has_control(p);
+    uint64_t cycles = 0;
     for (size_t i = 0; i < p->kernels.n; i++) {
-        put_row(out, scratch, p, i);
+        cycles += p->kernels.at[i].cost;
+    }
+    base_puts(out, steps ? " step " : "");
+    base_put(out, "%5s  %-18s %-14s %-5s %12s %s%10s %10s %9s  %s\n", "id", "operator", "output", "type", "MACs",
+             cycles > 0 ? "      cycles " : "", "constants", "bytes", "place", "form");
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        put_row(out, scratch, p, i, steps, cycles > 0);
     }
     base_put(out, "\noperators  %zu, %" PRIu64 " MACs%s\n", p->kernels.n, p->macs,
              p->loops > 0 ? ", of each loop one round" : "");
@@ -175,6 +182,10 @@ void plan_print(base_text *out, const plan_module *p, const plan_flash *flash) {
     if (p->moved > 0) {
         base_put(out, "order      %zu operators are done at another time than in the model: the arena is smaller so\n",
                  p->moved);
+    }
+    if (cycles > 0) {
+        base_put(out, "cycles     about %" PRIu64 "%s, as the device's table has them, without wait states\n", cycles,
+                 p->loops > 0 ? ", of each loop one round" : "");
     }
     put_peak(out, scratch, p);
     if (p->state_bytes > 0) {

@@ -67,7 +67,7 @@ def sizes(burin, model, words=(), optimise="-Os"):
 
 
 def measure(burin, shared, model, given, wanted, device="cortex-m4", steps=False, optimise="-O2", words=()):
-    """-> {exact, instructions, flash, ram, stack, arena, steps}. Flash is the program's without the test data; RAM is .data and .bss
+    """-> {exact, instructions, cycles, flash, ram, stack, arena, steps}. Cycles are what the plan predicts. Flash is the program's without the test data; RAM is .data and .bss
     (arena and the model's record); the stack is that of the run. Raises RuntimeError when something does not build or run."""
     work = pathlib.Path(tempfile.mkdtemp(prefix="burin-cortexm-"))
     try:
@@ -89,6 +89,7 @@ def measure(burin, shared, model, given, wanted, device="cortex-m4", steps=False
         return {
             "exact": "same" in done.stdout.split(),
             "instructions": int(found[1]),
+            "cycles": sum(k["cost"] for k in json.loads((module / "P_plan.json").read_text())["kernels"]),
             "flash": flash - len(given) - len(wanted),
             "ram": ram,
             "stack": int(re.search(r"^stack bytes (\d+)$", done.stdout, re.M)[1]),

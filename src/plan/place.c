@@ -205,12 +205,13 @@ static uint64_t peak_of(const plan_block *blocks, size_t n) {
     return peak;
 }
 
+/* No order is better than the bound, so that one that meets it is the last. */
 static plan_placement place_greedily(base_arena *scratch, plan_block *blocks, size_t n) {
     place_key *keys = BASE_NEWS(scratch, place_key, n + 1);
     uint64_t *best = BASE_NEWS(scratch, uint64_t, n + 1);
     greedy g = greedy_new(scratch, blocks, n);
-    plan_placement p = {.peak = UINT64_MAX};
-    for (int order = 0; order < ORDER_COUNT; order++) {
+    plan_placement p = {.peak = UINT64_MAX, .bound = bound_of(scratch, blocks, n)};
+    for (int order = 0; order < ORDER_COUNT && p.peak > p.bound; order++) {
         sort_blocks(keys, blocks, n, (place_order)order);
         uint64_t peak = place_in_order(&g, keys);
         if (peak < p.peak) {
@@ -261,7 +262,6 @@ plan_placement plan_place(base_arena *scratch, plan_block *blocks, size_t n, uin
     plan_placement p = {.how = order_names[0], .optimal = true};
     if (count > 0) {
         p = place_greedily(scratch, some, count);
-        p.bound = bound_of(scratch, some, count);
         p.optimal = p.peak == p.bound;
         if (!p.optimal) {
             place_below(scratch, some, count, &p, most_placements);

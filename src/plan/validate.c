@@ -1,7 +1,7 @@
 /* validate.c - an independent check of a finished plan.
  *
  * Takes a plan. Gives the first fault by name. Shares no code with lifetimes and placement: it looks at pairs by a sweep
- * over offsets, and at every loop by itself.
+ * over time, and at every loop by itself.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,10 +13,10 @@ typedef struct live_block {
     uint32_t index;
 } live_block;
 
-static int by_offset(const void *x, const void *y) {
+static int by_first(const void *x, const void *y) {
     const live_block *a = x, *b = y;
-    if (a->t->offset != b->t->offset) {
-        return a->t->offset < b->t->offset ? -1 : 1;
+    if (a->t->first != b->t->first) {
+        return a->t->first < b->t->first ? -1 : 1;
     }
     return a->index < b->index ? -1 : 1;
 }
@@ -31,6 +31,7 @@ static bool are_apart(const plan_tensor *a, const plan_tensor *b) {
     return together && (a->until < b->from || b->until < a->from);
 }
 
+/* Of those that live together: of a long chain thousands have one offset, and two live at a time. */
 static base_status check_overlaps(const plan_module *p, base_arena *scratch, base_diags *d) {
     live_block *list = BASE_NEWS(scratch, live_block, p->tensors.n + 1);
     size_t n = 0;
@@ -40,14 +41,16 @@ static base_status check_overlaps(const plan_module *p, base_arena *scratch, bas
             list[n++] = (live_block){t, i};
         }
     }
-    qsort(list, n, sizeof *list, by_offset);
+    qsort(list, n, sizeof *list, by_first);
     for (size_t i = 0; i < n; i++) {
         const plan_tensor *a = list[i].t;
-        for (size_t k = i + 1; k < n && list[k].t->offset < a->offset + a->bytes; k++) {
+        for (size_t k = i + 1; k < n && list[k].t->first <= a->last; k++) {
             const plan_tensor *b = list[k].t;
-            if (a->first <= b->last && b->first <= a->last && !are_apart(a, b)) {
+            const bool meet_there = a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+            if (meet_there && a->first <= b->last && !are_apart(a, b)) {
                 return base_error(d, NULL, "plan: tensors %u \"%s\" and %u \"%s\" overlap at offset %" PRIu64,
-                                  list[i].index, a->name, list[k].index, b->name, b->offset);
+                                  list[i].index, a->name, list[k].index, b->name,
+                                  a->offset > b->offset ? a->offset : b->offset);
             }
         }
     }
@@ -240,7 +243,8 @@ static bool meet(const plan_tensor *a, const plan_tensor *b) {
            b->root_offset < a->root_offset + a->bytes;
 }
 
-/* The tensors of each root, in lists. */
+/* The tensors of each root whose bytes were not lost, in lists: a chain of operators in place has thousands on one root, and
+ * one of them at a time. */
 typedef struct shared {
     uint32_t *next, *head;
     bool *lost; /* of each tensor: its bytes were written since it was made */
@@ -267,10 +271,19 @@ static base_status check_bytes(const plan_module *p, size_t i, shared *x, base_d
     }
     for (size_t s = 0; s < k->program->stages.n; s++) {
         const uint32_t to = k->tensor[k->program->stages.at[s].tensor];
-        x->lost[to] = false;
-        for (uint32_t t = x->head[p->tensors.at[to].root]; t != IR_NONE && k->schedules[s].form != PLAN_ALIAS;
-             t = x->next[t]) {
-            x->lost[t] = x->lost[t] || (t != to && meet(&p->tensors.at[t], &p->tensors.at[to]));
+        uint32_t *head = &x->head[p->tensors.at[to].root];
+        if (x->lost[to]) {
+            x->lost[to] = false;
+            x->next[to] = *head;
+            *head = to;
+        }
+        for (uint32_t *t = head; *t != IR_NONE && k->schedules[s].form != PLAN_ALIAS;) {
+            if (*t != to && meet(&p->tensors.at[*t], &p->tensors.at[to])) {
+                x->lost[*t] = true;
+                *t = x->next[*t];
+            } else {
+                t = &x->next[*t];
+            }
         }
     }
     return BASE_OK;

@@ -250,6 +250,31 @@ static void stages_of_a_recurrence_live_together(void **state) {
 
 /* ---- the check of a plan ---- */
 
+/* Half a million tensors at one place, one after the other: compared are those that live together, and not all that share an
+ * offset, which would be 10^11 pairs. */
+static void a_long_chain_is_checked_quickly(void **state) {
+    (void)state;
+    enum { COUNT = 500000 };
+    plan_module *p = planned(STAGES);
+    plan_tensor *t = BASE_NEWS(planned_arena, plan_tensor, COUNT);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        t[i] = (plan_tensor){.name = "t",
+                             .role = PLAN_ACTIVATION,
+                             .bytes = 64,
+                             .alignment = 16,
+                             .first = i,
+                             .last = i,
+                             .root = i,
+                             .until = UINT32_MAX};
+    }
+    plan_module chain = {.arena = planned_arena, .model = p->model, .device = p->device, .arena_bytes = 64};
+    chain.tensors.at = t;
+    chain.tensors.n = COUNT;
+    assert_int_equal(plan_validate(&chain, &planned_diags), BASE_OK);
+    t[COUNT / 2].last = COUNT / 2 + 1;
+    planned_expect_fault(&chain, "tensors 250000 \"t\" and 250001 \"t\" overlap at offset 0");
+}
+
 static void faults_of_control_are_found(void **state) {
     (void)state;
     plan_module *p = planned(loop);
@@ -293,6 +318,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(known_conditions_leave_no_test, planned_set_up, planned_tear_down),
         cmocka_unit_test_setup_teardown(stages_take_the_place_of_those_before, planned_set_up, planned_tear_down),
         cmocka_unit_test_setup_teardown(stages_of_a_recurrence_live_together, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(a_long_chain_is_checked_quickly, planned_set_up, planned_tear_down),
         cmocka_unit_test_setup_teardown(faults_of_control_are_found, planned_set_up, planned_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

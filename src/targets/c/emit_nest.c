@@ -161,6 +161,9 @@ void c_merge(c_unit *u, const uint8_t *vars, uint32_t n, lang_ref except) {
             u->var_max[v] = 0;
             continue;
         }
+        if (plan_has(u->m->plan->without, PLAN_MOVE_COLLAPSE)) {
+            continue;
+        }
         if (inner != UINT32_MAX && extent > 1 && have > 1 && mergeable(u, &uses, v, inner, have) &&
             !__builtin_mul_overflow(extent, have, &product) && product <= INT32_MAX / 2) {
             u->merged[inner] = product;
@@ -568,7 +571,9 @@ c_value c_emit_reduction(c_unit *u, lang_ref r) {
     }
     declare(&d, d.kind == LANG_FIRST || d.kind == LANG_LAST);
     guard_clauses(u, &d.clauses, d.guard);
-    clip_reads(u, &d.clauses, d.kind, d.body, d.otherwise != 0);
+    if (!plan_has(u->m->plan->without, PLAN_MOVE_CLIP)) {
+        clip_reads(u, &d.clauses, d.kind, d.body, d.otherwise != 0);
+    }
     open_tests(&d, bound);
     for (uint32_t k = 0; k < d.n; k++) {
         open_variable(&d, k);

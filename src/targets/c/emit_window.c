@@ -181,7 +181,7 @@ static bool find(c_window *w, c_tile *t) {
 
 bool c_window_fits(c_tile *t) {
     c_window w;
-    return find(&w, t);
+    return !plan_has(t->u->m->plan->without, PLAN_MOVE_ROLL) && find(&w, t);
 }
 
 /* ---- a row ---- */

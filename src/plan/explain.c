@@ -76,6 +76,9 @@ static void put_asked(base_text *out, const plan_schedule *x) {
         base_put(out, ", %u points x %u channels, unrolled by %u%s", x->mr, x->nr, x->unroll,
                  x->hoist_zero ? ", the zero point in the first sums where no border acts" : "");
     }
+    if (x->shared > 0) {
+        base_put(out, ", the %u outer loops shared with the stages beside it", x->shared);
+    }
     if (x->line_bytes > 0) {
         base_put(out, ", %" PRIu64 " bytes for copied points", x->line_bytes);
     }

@@ -73,6 +73,18 @@ static bool same_layout(const lang_tensor *a, const lang_tensor *b) {
     return n == m && bits >= 8 && bits == base_type_bits(b->type);
 }
 
+/* Stages that share loops with the one that writes read the input in later rounds, too. */
+static bool is_read_beside(base_arena *scratch, const plan_kernel *k, size_t stage, uint32_t input) {
+    size_t first, last;
+    plan_together(k, stage, &first, &last);
+    for (size_t i = first; i <= last; i++) {
+        if (i != stage && reads(scratch, k->program, &k->program->stages.at[i], input)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool plan_in_place(const plan_kernel *k, uint32_t input, uint32_t output) {
     if (k->program->external != NULL) { /* what a C function reads when is not known */
         return false;
@@ -88,7 +100,8 @@ bool plan_in_place(const plan_kernel *k, uint32_t input, uint32_t output) {
         const lang_stage *s = &p->stages.at[i];
         bool writes = s->tensor == output;
         if (writes) {
-            fits = s->rec < 0 && is_ascending(s, &k->schedules[i]) && !written && reads_only_own(scratch, p, s, input);
+            fits = s->rec < 0 && is_ascending(s, &k->schedules[i]) && !written &&
+                   reads_only_own(scratch, p, s, input) && !is_read_beside(scratch, k, i, input);
             written = true;
         } else {
             fits = !(written && reads(scratch, p, s, input));

@@ -132,18 +132,6 @@ static void find_accesses(plan_lives *l) {
     }
 }
 
-/* A recurrence runs its stages together. */
-static void group_of(const lang_program *p, size_t stage, uint32_t *from, uint32_t *until) {
-    *from = *until = (uint32_t)stage;
-    while (p->stages.at[stage].rec >= 0 && *from > 0 && p->stages.at[*from - 1].rec == p->stages.at[stage].rec) {
-        --*from;
-    }
-    while (p->stages.at[stage].rec >= 0 && *until + 1 < p->stages.n &&
-           p->stages.at[*until + 1].rec == p->stages.at[stage].rec) {
-        ++*until;
-    }
-}
-
 static void touch_by_stages(plan_lives *l, uint32_t tensor, uint32_t from, uint32_t until) {
     if (tensor != IR_NONE) {
         l->from[tensor] = from < l->from[tensor] ? from : l->from[tensor];
@@ -153,11 +141,12 @@ static void touch_by_stages(plan_lives *l, uint32_t tensor, uint32_t from, uint3
 
 static void find_stages_of(plan_lives *l, const plan_kernel *k) {
     const lang_program *p = k->program;
-    uint32_t from, until;
+    size_t first, last;
     for (size_t s = 0; s < p->stages.n; s++) {
         base_arena *scratch = base_arena_new(base_arena_memory(l->scratch));
         const uint8_t *reached = lang_reached(scratch, p, &p->stages.at[s]);
-        group_of(p, s, &from, &until);
+        plan_together(k, s, &first, &last);
+        const uint32_t from = (uint32_t)first, until = (uint32_t)last;
         touch_by_stages(l, k->tensor[p->stages.at[s].tensor], from, until);
         for (lang_ref r = 1; r <= p->stages.at[s].body; r++) {
             if (reached[r] != 0 && lang_at(p, r)->kind == LANG_READ) {
@@ -379,12 +368,50 @@ static void reorder(base_arena *arena, plan_lives *l) {
     base_arena_free(scratch);
 }
 
+static void set_joined(plan_module *p, bool joined, bool *any) {
+    *any = false;
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        plan_kernel *k = &p->kernels.at[i];
+        for (size_t s = 0; s < k->program->stages.n; s++) {
+            k->schedules[s].shared = 0;
+        }
+        if (joined) {
+            plan_join_stages(k, p->without);
+        }
+        for (size_t s = 0; s < k->program->stages.n; s++) {
+            *any = *any || k->schedules[s].shared > 0;
+        }
+    }
+}
+
+static void place_again(base_arena *arena, plan_lives *l, bool joined, bool *any) {
+    plan_unshare(l);
+    set_joined(l->p, joined, any);
+    find_lives(l, l->scratch, l->p);
+    share_and_place(arena, l);
+}
+
+/* Stages that share loops keep alive together what they need: not at the cost of a larger arena. */
+static void join(base_arena *arena, plan_lives *l) {
+    const uint64_t before = l->p->arena_bytes;
+    bool any;
+    plan_unshare(l);
+    set_joined(l->p, true, &any);
+    place_again(arena, l, any, &any);
+    if (l->p->arena_bytes > before) {
+        place_again(arena, l, false, &any);
+    }
+}
+
 void plan_place_tensors(base_arena *arena, plan_module *p, bool share) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     plan_lives l;
     find_lives(&l, scratch, p);
     if (share) {
         share_and_place(arena, &l);
+        if (!plan_has(p->without, PLAN_MOVE_JOIN)) {
+            join(arena, &l);
+        }
         if (!plan_has(p->without, PLAN_MOVE_ORDER)) {
             reorder(arena, &l);
         }

@@ -78,6 +78,8 @@ typedef struct plan_schedule {
     uint32_t unroll;              /* of the innermost reduction loop, where it divides its extent; 1: none */
     /* sum W(X+z) = sum WX + z sum W, the second sum folded into the bias, where no fill can act */
     bool hoist_zero;
+    /* NEST: so many outer loops are one with those of stages group .. of the same group; 0: none are */
+    uint32_t shared, group;
     uint32_t threads_var; /* NEST: the outermost loop is split by parallel-for; 255: it is not */
     /* CONTRACT: bytes of the plan tensor `lines`, where the tile's points may be copied first; 0: none */
     uint64_t line_bytes;

@@ -11,6 +11,11 @@ uint64_t plan_cost(base_arena *arena, const plan_kernel *k, const plan_machine *
 const char *plan_form_name(plan_form f);
 const char *plan_role_name(plan_role r);
 
+/* Finds stages that share outer loops (join.c). */
+void plan_join_stages(plan_kernel *k, plan_moves without);
+/* The stages that run together with that one, round by round: first .. last; itself: none do. */
+void plan_together(const plan_kernel *k, size_t stage, size_t *first, size_t *last);
+
 /* May the output of a kernel overwrite the input, while it runs? tensors of the kernel's program. */
 bool plan_in_place(const plan_kernel *k, uint32_t input, uint32_t output);
 

@@ -228,12 +228,11 @@ static void put_schedule(base_text *out, const lang_program *p, size_t i, const 
     for (uint32_t k = 0; k < x->order_count; k++) {
         base_put(out, "%s%u", k ? "," : "", x->order[k]);
     }
-    base_put(
-        out,
-        "],\"n_var\":%d,\"mr\":%u,\"nr\":%u,\"unroll\":%u,\"hoist_zero\":%s,\"threads_var\":%d,\"line_bytes\":%" PRIu64
-        "}",
-        x->n_var == 255 ? -1 : (int)x->n_var, x->mr, x->nr, x->unroll, x->hoist_zero ? "true" : "false",
-        x->threads_var == 255 ? -1 : (int)x->threads_var, x->line_bytes);
+    base_put(out,
+             "],\"n_var\":%d,\"mr\":%u,\"nr\":%u,\"unroll\":%u,\"hoist_zero\":%s,\"threads_var\":%d,\"shared\":%u,"
+             "\"line_bytes\":%" PRIu64 "}",
+             x->n_var == 255 ? -1 : (int)x->n_var, x->mr, x->nr, x->unroll, x->hoist_zero ? "true" : "false",
+             x->threads_var == 255 ? -1 : (int)x->threads_var, x->shared, x->line_bytes);
 }
 
 static void put_control(base_text *out, const plan_kernel *k) {

@@ -202,8 +202,10 @@ static base_status check_stages(const plan_module *p, size_t i, base_diags *d) {
         base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
         const uint8_t *reached = lang_reached(scratch, x, &x->stages.at[s]);
         size_t first = s, last = s;
-        for (size_t other = 0; x->stages.at[s].rec >= 0 && other < n; other++) {
-            bool together = x->stages.at[other].rec == x->stages.at[s].rec;
+        for (size_t other = 0; (x->stages.at[s].rec >= 0 || k->schedules[s].shared > 0) && other < n; other++) {
+            bool together = x->stages.at[s].rec >= 0
+                                ? x->stages.at[other].rec == x->stages.at[s].rec
+                                : k->schedules[other].shared > 0 && k->schedules[other].group == k->schedules[s].group;
             first = together && other < first ? other : first;
             last = together && other > last ? other : last;
         }

@@ -46,6 +46,7 @@ MODELS = {
        ["reverse (%0) -> (%1) {axes: ints [0]}", "relu6 (%1) -> (%2)", "relu (%2) -> (%3)"]): False,
     ir("given", ['i8[1,4,4,2] "x" quant {0.5:3}', 'i8[2,3,3,2] "w" quant {0.25:0}', 'i8[1,4,4,2] "y" quant {9.0:1}'], [0, 1], [2],
        [f"conv2d (%0, %1) -> (%2) {{{WINDOW.replace('[0,0,0,0]', '[1,1,1,1]')}}}"]): True,
+    ir("rows", ['i8[5,8] "x" quant {0.1:3}', 'i8[5,8] "y" quant {0.00390625:-128}'], [0], [1], ["softmax (%0) -> (%1) {beta: float 1.0}"]): True,
     ir("sum", ['i8[8] "x" quant {0.5:3}', 'i8[8] "a" quant {0.25:-7}', 'i8[8] "y" quant {0.7:1}'], [0, 1], [2], ['add (%0, %1) -> (%2) {act: text "none"}']): True,
     # the last channels of the first sum are below 0 whatever comes in, and so 0
     ir("channels", ['i8[1,4] "x" quant {0.5:0}', f'i8[8,4] "w" quant {{0.25:0}} = {hexed(range(-16, 16))}', f'i32[8] "b" quant {{0.125:0}} = {hexed([0] * 12 + [0, 0, 255, 255] * 5)}',

@@ -613,7 +613,7 @@ void c_emit_nest(c_unit *u, const plan_schedule *x) {
     uint8_t order[LANG_MAX_VARS];
     uint32_t n = 0, open = 0;
     for (uint32_t k = 0; k < x->order_count; k++) {
-        if (s->rec < 0 || x->order[k] != s->rec_var) {
+        if (s->rec < 0 ? x->order[k] >= x->shared : x->order[k] != s->rec_var) {
             order[n++] = x->order[k];
         }
     }
@@ -732,30 +732,55 @@ void c_unit_finish(c_unit *u, c_kernel_calls *calls) {
     *BASE_PUSH(u->arena, &calls->list) = (c_call){(uint32_t)*index, u->arguments.n, u->arguments.at};
 }
 
-/* Stages first .. end of one recurrence: one loop over t, each stage a block inside. */
-static bool emit_recurrence(c_unit *u, size_t first, size_t end) {
-    const char *t = c_name(u, 't');
-    c_scope *function = u->floor;
+/* Stages first .. end together: one loop over each of the variables they share, each stage a block inside. The variable of loop i
+ * is number of[i]; of a recurrence its steps. */
+static bool emit_together(c_unit *u, size_t first, size_t end, const uint8_t *of, uint32_t loops) {
+    c_scope *function = u->floor, *at[LANG_MAX_RANK];
+    const char *name[LANG_MAX_RANK];
     if (!c_unit_stage(u, &u->p->stages.at[first])) {
         return false;
     }
-    c_value extent = c_extent_text(u, u->stage->rec_var);
-    c_block_open(u, false, "for (int32_t %s = 0; %s < %s; %s++)", t, t, c_wrap(u->arena, extent, C_ADD), t);
-    c_scope *loop = u->scope;
+    for (uint32_t i = 0; i < loops; i++) {
+        name[i] = c_name(u, 't');
+        c_value extent = c_extent_text(u, of[i]);
+        c_block_open(u, false, "for (int32_t %s = 0; %s < %s; %s++)", name[i], name[i], c_wrap(u->arena, extent, C_ADD),
+                     name[i]);
+        at[i] = u->scope;
+    }
     for (size_t k = first; k < end; k++) {
+        if (u->kernel->schedules[k].form == PLAN_ALIAS) {
+            continue;
+        }
         if (!c_unit_stage(u, &u->p->stages.at[k])) {
             return false;
         }
-        c_bind_var(u, u->stage->rec_var, t, loop);
+        for (uint32_t i = 0; i < loops; i++) {
+            c_bind_var(u, u->stage->rec < 0 ? i : u->stage->rec_var, name[i], at[i]);
+        }
         c_block_open(u, false, "%s", "");
         u->floor = u->scope;
         c_emit_nest(u, &u->kernel->schedules[k]);
         c_block_close(u, "");
     }
-    c_block_close(u, "");
+    for (uint32_t i = 0; i < loops; i++) {
+        c_block_close(u, "");
+    }
     u->floor = function;
-    u->form = "recurrence";
     return true;
+}
+
+static bool emit_recurrence(c_unit *u, size_t first, size_t end) {
+    const uint8_t steps = (uint8_t)u->p->stages.at[first].rec_var;
+    u->form = "recurrence";
+    return emit_together(u, first, end, &steps, 1);
+}
+
+/* Stages that share their outer loops. */
+static bool emit_joined(c_unit *u, size_t first, size_t end) {
+    static const uint8_t outer[LANG_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const uint32_t loops = u->kernel->schedules[first].shared;
+    u->form = base_printf(u->arena, "%zu stages in one nest of %" PRIu32 " loops", end - first, loops);
+    return emit_together(u, first, end, outer, loops);
 }
 
 base_status c_emit_kernel(c_module *m, uint32_t k) {
@@ -776,6 +801,13 @@ base_status c_emit_kernel(c_module *m, uint32_t k) {
                 end++;
             }
             if (!emit_recurrence(u, i, end)) {
+                return BASE_REFUSED;
+            }
+        } else if (x->shared > 0) {
+            while (end < p->stages.n && kernel->schedules[end].shared > 0 && kernel->schedules[end].group == x->group) {
+                end++;
+            }
+            if (!emit_joined(u, i, end)) {
                 return BASE_REFUSED;
             }
         } else {

@@ -116,6 +116,7 @@ base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, cons
                         .goal_count = o->goal_count,
                         .opt_level = o->opt_level,
                         .without = o->without,
+                        .without_passes = o->without_passes,
                         .max_trips = o->max_trips,
                         .goal = o->goal,
                         .generic = o->generic,

@@ -651,6 +651,7 @@ base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, 
     p->device = o->device;
     p->prefix = o->prefix;
     p->without = o->without;
+    p->without_passes = o->without_passes;
     p->max_trips = o->max_trips;
     p->goal = o->goal;
     p->generic = o->generic;

@@ -368,8 +368,7 @@ static void reorder(base_arena *arena, plan_lives *l) {
     base_arena_free(scratch);
 }
 
-static void set_joined(plan_module *p, bool joined, bool *any) {
-    *any = false;
+static void set_joined(plan_module *p, bool joined) {
     for (size_t i = 0; i < p->kernels.n; i++) {
         plan_kernel *k = &p->kernels.at[i];
         for (size_t s = 0; s < k->program->stages.n; s++) {
@@ -378,44 +377,52 @@ static void set_joined(plan_module *p, bool joined, bool *any) {
         if (joined) {
             plan_join_stages(k, p->without);
         }
-        for (size_t s = 0; s < k->program->stages.n; s++) {
-            *any = *any || k->schedules[s].shared > 0;
-        }
     }
 }
 
-static void place_again(base_arena *arena, plan_lives *l, bool joined, bool *any) {
+static bool is_joined(const plan_module *p) {
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        for (size_t s = 0; s < p->kernels.at[i].program->stages.n; s++) {
+            if (p->kernels.at[i].schedules[s].shared > 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void place_joined(base_arena *arena, plan_lives *l, bool joined) {
     plan_unshare(l);
-    set_joined(l->p, joined, any);
+    set_joined(l->p, joined);
     find_lives(l, l->scratch, l->p);
     share_and_place(arena, l);
 }
 
 /* Stages that share loops keep alive together what they need: not at the cost of a larger arena. */
-static void join(base_arena *arena, plan_lives *l) {
-    const uint64_t before = l->p->arena_bytes;
-    bool any;
-    plan_unshare(l);
-    set_joined(l->p, true, &any);
-    place_again(arena, l, any, &any);
-    if (l->p->arena_bytes > before) {
-        place_again(arena, l, false, &any);
+static void join_and_place(base_arena *arena, plan_lives *l) {
+    set_joined(l->p, true);
+    const bool any = is_joined(l->p);
+    find_lives(l, l->scratch, l->p);
+    share_and_place(arena, l);
+    const uint64_t joined = l->p->arena_bytes;
+    if (any) {
+        place_joined(arena, l, false);
+    }
+    if (any && joined <= l->p->arena_bytes) {
+        place_joined(arena, l, true);
     }
 }
 
 void plan_place_tensors(base_arena *arena, plan_module *p, bool share) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
-    plan_lives l;
-    find_lives(&l, scratch, p);
+    plan_lives l = {.scratch = scratch, .p = p};
     if (share) {
-        share_and_place(arena, &l);
-        if (!plan_has(p->without, PLAN_MOVE_JOIN)) {
-            join(arena, &l);
-        }
+        join_and_place(arena, &l);
         if (!plan_has(p->without, PLAN_MOVE_ORDER)) {
             reorder(arena, &l);
         }
     } else {
+        find_lives(&l, scratch, p);
         fill_lifetimes(&l);
         place(arena, scratch, p, PLAN_PLACEMENTS);
     }

@@ -187,6 +187,7 @@ typedef struct plan_module {
     BASE_VEC(plan_count) counts;        /* of inputs and outputs */
     uint32_t loops;                     /* how many loops there are */
     plan_moves without;                 /* moves that are not to be done */
+    const char *without_passes;         /* nor these passes, for people, a blank between; NULL: none */
     uint64_t max_trips;                 /* rounds of a loop after which the run ends with an error; 0: no bound */
     plan_goal goal;
     bool generic; /* one function for the layers of one shape, with their numbers as its argument; else one for each */
@@ -205,9 +206,10 @@ typedef struct plan_options {
     const char *prefix;
     const char *const *goals; /* language goals: "litert" */
     size_t goal_count;
-    unsigned opt_level; /* 0: nests as defined; 1: forms by role; 2: as 1 with twice the unrolling */
-    plan_moves without; /* moves that are not to be done */
-    uint64_t max_trips; /* of plan_module, as the next two */
+    unsigned opt_level;         /* 0: nests as defined; 1: forms by role; 2: as 1 with twice the unrolling */
+    plan_moves without;         /* moves that are not to be done */
+    const char *without_passes; /* of plan_module */
+    uint64_t max_trips;         /* of plan_module, as the next two */
     plan_goal goal;
     bool generic;
     plan_channels channels;

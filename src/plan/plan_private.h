@@ -34,6 +34,8 @@ void plan_place_lines(plan_module *p);
 typedef enum plan_search_result { PLAN_SEARCH_FOUND, PLAN_SEARCH_NONE, PLAN_SEARCH_STOPPED } plan_search_result;
 plan_search_result plan_search(base_arena *memory, plan_block *blocks, size_t n, uint64_t capacity, uint64_t *nodes);
 
+/* Are there jumps? (print.c) */
+bool plan_has_control(const plan_module *p);
 /* Has the tensor bytes of its own in the arena? (picture.c) */
 bool plan_in_arena(const plan_module *p, uint32_t tensor);
 /* Of each kernel the bytes that are live in it; and the first kernel with the most. */

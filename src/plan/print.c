@@ -60,8 +60,7 @@ static char *schedule_text(base_arena *arena, const plan_module *p, const plan_k
     return base_strdup(arena, plan_form_name(x->form));
 }
 
-/* Are there jumps, whose targets want numbers? */
-static bool has_control(const plan_module *p) {
+bool plan_has_control(const plan_module *p) {
     for (size_t i = 0; i < p->kernels.n; i++) {
         if (p->kernels.at[i].control != PLAN_COMPUTE) {
             return true;
@@ -157,9 +156,24 @@ static void put_flash(base_text *out, base_arena *scratch, const plan_flash *f) 
              n > 0 ? "\n" : "");
 }
 
+/* Moves and passes that were not to be done, each in quotes where the list is JSON, a comma between. */
+static void put_disabled(base_text *out, const plan_module *p, bool quoted) {
+    const char *quote = quoted ? "\"" : "", *between = "";
+    for (int i = 0; i < PLAN_MOVE_COUNT; i++) {
+        if (plan_has(p->without, (plan_move)i)) {
+            base_put(out, "%s%s%s%s", between, quote, plan_move_name((plan_move)i), quote);
+            between = ",";
+        }
+    }
+    for (const char *at = p->without_passes; at != NULL; at = strchr(at, ' ') != NULL ? strchr(at, ' ') + 1 : NULL) {
+        base_put(out, "%s%s%.*s%s", between, quote, (int)strcspn(at, " "), at, quote);
+        between = ",";
+    }
+}
+
 void plan_print(base_text *out, const plan_module *p, const plan_flash *flash) {
     base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
-    const bool steps = has_control(p);
+    const bool steps = plan_has_control(p);
     uint64_t cycles = 0;
     for (size_t i = 0; i < p->kernels.n; i++) {
         cycles += p->kernels.at[i].cost;
@@ -202,12 +216,11 @@ void plan_print(base_text *out, const plan_module *p, const plan_flash *flash) {
                  p->channels.constant, p->channels.all, p->channels.dropped, p->channels.macs, p->channels.bytes);
     }
     base_put(out, "device     %s\n", p->device->name);
-    for (int i = 0, n = 0; i < PLAN_MOVE_COUNT; i++) {
-        if (plan_has(p->without, (plan_move)i)) {
-            base_put(out, "%s%s", n++ == 0 ? "disabled   " : ", ", plan_move_name((plan_move)i));
-        }
+    if (p->without != 0 || p->without_passes != NULL) {
+        base_puts(out, "disabled   ");
+        put_disabled(out, p, false);
+        base_puts(out, "\n");
     }
-    base_puts(out, p->without != 0 ? "\n" : "");
     base_arena_free(scratch);
 }
 
@@ -349,11 +362,7 @@ void plan_print_json(base_text *out, const plan_module *p, const plan_flash *fla
         put_flash_json(out, flash);
     }
     base_puts(out, "  \"disabled\":[");
-    for (int i = 0, n = 0; i < PLAN_MOVE_COUNT; i++) {
-        if (plan_has(p->without, (plan_move)i)) {
-            base_put(out, "%s\"%s\"", n++ > 0 ? "," : "", plan_move_name((plan_move)i));
-        }
-    }
+    put_disabled(out, p, true);
     base_puts(out, "],\n");
     put_list(out, "inputs", p->inputs.at, p->inputs.n);
     put_list(out, "outputs", p->outputs.at, p->outputs.n);

@@ -50,11 +50,6 @@ typedef struct reorder {
 
 /* ---- what touches what ---- */
 
-static bool in_arena(const plan_module *p, uint32_t t) {
-    const plan_role role = p->tensors.at[t].role;
-    return role != PLAN_CONSTANT && role != PLAN_STATE;
-}
-
 static uint32_t root_of(const reorder *x, const plan_kernel *k, uint32_t t) {
     return k->tensor[t] == IR_NONE ? IR_NONE : x->p->tensors.at[k->tensor[t]].root;
 }
@@ -73,7 +68,7 @@ static void find_groups(reorder *x) {
             x->groups.first[i] = total;
             for (uint32_t t = 0; t < k->program->tensors.n; t++) {
                 const uint32_t root = root_of(x, k, t);
-                if (root == IR_NONE || !in_arena(p, root) || seen[root] == i) {
+                if (root == IR_NONE || !plan_in_arena(p, root) || seen[root] == i) {
                     continue;
                 }
                 seen[root] = i;
@@ -402,17 +397,8 @@ static bool search(reorder *x, uint64_t limit, uint32_t *order) {
     return n > 0;
 }
 
-static bool has_control(const plan_module *p) {
-    for (size_t i = 0; i < p->kernels.n; i++) {
-        if (p->kernels.at[i].control != PLAN_COMPUTE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool plan_find_order(base_arena *scratch, const plan_module *p, uint32_t *order) {
-    if (p->kernels.n < 3 || p->kernels.n > MOST_KERNELS || has_control(p)) {
+    if (p->kernels.n < 3 || p->kernels.n > MOST_KERNELS || plan_has_control(p)) {
         return false;
     }
     reorder x = {.scratch = scratch, .p = p, .n = (uint32_t)p->kernels.n};

@@ -83,6 +83,9 @@ base_status c_external_note(c_module *m) {
 }
 
 bool c_external_alone(const c_module *m, uint32_t function) {
+    if (external_of(m, m->functions.at[function].step) == NULL) {
+        return false; /* almost always */
+    }
     for (uint32_t k = 0; k < m->plan->kernels.n; k++) {
         for (size_t i = 0; i < m->calls[k].list.n; i++) {
             if (m->calls[k].list.at[i].function == function && external_of(m, k) == NULL) {

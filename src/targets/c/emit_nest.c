@@ -732,9 +732,13 @@ void c_unit_finish(c_unit *u, c_kernel_calls *calls) {
     *BASE_PUSH(u->arena, &calls->list) = (c_call){(uint32_t)*index, u->arguments.n, u->arguments.at};
 }
 
-/* Stages first .. end together: one loop over each of the variables they share, each stage a block inside. The variable of loop i
- * is number of[i]; of a recurrence its steps. */
-static bool emit_together(c_unit *u, size_t first, size_t end, const uint8_t *of, uint32_t loops) {
+/* The variable of loop i that stages run together share: the steps of a recurrence, or the first ones of the output. */
+static uint32_t shared_variable(const lang_stage *s, uint32_t i) {
+    return s->rec < 0 ? i : s->rec_var;
+}
+
+/* Stages first .. end together: one loop over each of the variables they share, each stage a block inside. */
+static bool emit_together(c_unit *u, size_t first, size_t end, uint32_t loops) {
     c_scope *function = u->floor, *at[LANG_MAX_RANK];
     const char *name[LANG_MAX_RANK];
     if (!c_unit_stage(u, &u->p->stages.at[first])) {
@@ -742,7 +746,7 @@ static bool emit_together(c_unit *u, size_t first, size_t end, const uint8_t *of
     }
     for (uint32_t i = 0; i < loops; i++) {
         name[i] = c_name(u, 't');
-        c_value extent = c_extent_text(u, of[i]);
+        c_value extent = c_extent_text(u, shared_variable(u->stage, i));
         c_block_open(u, false, "for (int32_t %s = 0; %s < %s; %s++)", name[i], name[i], c_wrap(u->arena, extent, C_ADD),
                      name[i]);
         at[i] = u->scope;
@@ -755,7 +759,7 @@ static bool emit_together(c_unit *u, size_t first, size_t end, const uint8_t *of
             return false;
         }
         for (uint32_t i = 0; i < loops; i++) {
-            c_bind_var(u, u->stage->rec < 0 ? i : u->stage->rec_var, name[i], at[i]);
+            c_bind_var(u, shared_variable(u->stage, i), name[i], at[i]);
         }
         c_block_open(u, false, "%s", "");
         u->floor = u->scope;
@@ -767,20 +771,6 @@ static bool emit_together(c_unit *u, size_t first, size_t end, const uint8_t *of
     }
     u->floor = function;
     return true;
-}
-
-static bool emit_recurrence(c_unit *u, size_t first, size_t end) {
-    const uint8_t steps = (uint8_t)u->p->stages.at[first].rec_var;
-    u->form = "recurrence";
-    return emit_together(u, first, end, &steps, 1);
-}
-
-/* Stages that share their outer loops. */
-static bool emit_joined(c_unit *u, size_t first, size_t end) {
-    static const uint8_t outer[LANG_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
-    const uint32_t loops = u->kernel->schedules[first].shared;
-    u->form = base_printf(u->arena, "%zu stages in one nest of %" PRIu32 " loops", end - first, loops);
-    return emit_together(u, first, end, outer, loops);
 }
 
 base_status c_emit_kernel(c_module *m, uint32_t k) {
@@ -800,14 +790,16 @@ base_status c_emit_kernel(c_module *m, uint32_t k) {
             while (end < p->stages.n && p->stages.at[end].rec == s->rec) {
                 end++;
             }
-            if (!emit_recurrence(u, i, end)) {
+            u->form = "recurrence";
+            if (!emit_together(u, i, end, 1)) {
                 return BASE_REFUSED;
             }
         } else if (x->shared > 0) {
             while (end < p->stages.n && kernel->schedules[end].shared > 0 && kernel->schedules[end].group == x->group) {
                 end++;
             }
-            if (!emit_joined(u, i, end)) {
+            u->form = base_printf(u->arena, "%zu stages in one nest of %" PRIu32 " loops", end - i, x->shared);
+            if (!emit_together(u, i, end, x->shared)) {
                 return BASE_REFUSED;
             }
         } else {

@@ -66,7 +66,9 @@ static void put_roles(base_text *out, const lang_stage *s, const lang_roles *r) 
                 any = true;
             }
         }
-        base_put(out, any ? ": %s\n" : "", role_text(order[i]));
+        if (any) {
+            base_put(out, ": %s\n", role_text(order[i]));
+        }
     }
 }
 
@@ -167,7 +169,9 @@ base_status plan_explain(base_text *out, const plan_module *p, const plan_flash 
                  k->cost > 0 ? base_printf(scratch, ", about %" PRIu64 " cycles", k->cost) : "");
         if (k->control == PLAN_COMPUTE) {
             put_stages(out, scratch, k);
-            base_put(out, k->reason != NULL ? "  why        %s\n" : "", k->reason);
+            if (k->reason != NULL) {
+                base_put(out, "  why        %s\n", k->reason);
+            }
             put_performed(out, flash, i);
             put_output(out, scratch, p, k);
         }

@@ -1,4 +1,4 @@
-# make install: the command, libburin.a, the public headers, and a CMake package (find_package(burin), burin::burin).
+# make install: the command and its manual page, libburin.a, the public headers, and a CMake package (find_package(burin), burin::burin).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 if(TARGET burin)
@@ -11,6 +11,7 @@ if(TARGET libburin)
     write_basic_package_version_file(${PROJECT_BINARY_DIR}/burinConfigVersion.cmake COMPATIBILITY SameMinorVersion)
     install(FILES cmake/burinConfig.cmake ${PROJECT_BINARY_DIR}/burinConfigVersion.cmake DESTINATION ${package})
 endif()
-file(GLOB public_headers CONFIGURE_DEPENDS include/burin/*.h)
+file(GLOB public_headers CONFIGURE_DEPENDS include/burin/*.h include/burin/*.def)
 install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/burin)
+install(FILES docs/burin.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES LICENSE LICENSE-EXCEPTION DESTINATION ${CMAKE_INSTALL_DOCDIR})

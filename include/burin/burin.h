@@ -198,7 +198,7 @@ typedef enum burin_form { BURIN_TEXT, BURIN_JSON, BURIN_SVG } burin_form;
 BURIN_API burin_status burin_inspect(burin_context *context, const burin_model *model, burin_form form,
                                      const char **text);
 
-/* ---- options: struct size first; fields are only ever added at the end ---- */
+/* ---- options: struct size first; fields are only ever added at the end; docs/OPTIONS.md has all of them ---- */
 typedef struct burin_compile_options {
     size_t size;            /* sizeof(burin_compile_options) */
     const char *target;     /* "c"; NULL: the device's, or "c" */
@@ -238,6 +238,13 @@ BURIN_API burin_status burin_compile_options_copy(burin_context *context, const 
 BURIN_API bool burin_compile_options_equal(const burin_compile_options *a, const burin_compile_options *b);
 BURIN_API burin_status burin_compile_options_text(burin_context *context, const burin_compile_options *options,
                                                   const char **text);
+/* Sets the field of that name to what the text says, as print writes it: "true", "12", "blob", "(none)". USAGE: there is no such
+ * field, or it cannot have that value; nothing is changed. */
+BURIN_API burin_status burin_compile_options_set(burin_context *context, burin_compile_options *options,
+                                                 const char *name, const char *value);
+/* The same for each line "name: value" of what print wrote, all or none. Fields that no line names stay as they are. */
+BURIN_API burin_status burin_compile_options_parse(burin_context *context, const char *text,
+                                                   burin_compile_options *options);
 
 /* Schedule, memory map, totals with lower bounds; JSON is <prefix>_plan.json (docs/PLAN.md), SVG a picture of the map. */
 BURIN_API burin_status burin_plan(burin_context *context, const burin_model *model,

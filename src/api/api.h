@@ -41,6 +41,17 @@ base_status api_copy(const burin_model *m, ir_model **out);
  * warning. */
 base_status api_copy_every_signature(const burin_model *m, ir_model **out);
 
+/* ---- options.c ---- */
+/* All fields: those that an older caller's struct does not have keep their defaults. */
+burin_compile_options api_options(const burin_compile_options *given);
+/* USAGE: a value is none that the table allows. */
+base_status api_check_ranges(burin_context *c, const burin_compile_options *o);
+/* USAGE: an option was changed that has no effect with that target. */
+base_status api_check_effects(burin_context *c, const burin_compile_options *o, const char *target);
+/* USAGE, having said that `given` is none of these names, and which is near. */
+base_status api_none_of(burin_context *c, const char *what, const char *given, const char *const *names, size_t n);
+
+/* ---- resolve.c ---- */
 /* Options resolved to what the rooms take. Usage errors name the nearest. */
 typedef struct api_resolved {
     compile_options compile;

@@ -1,55 +1,108 @@
-/* options.c - compile options: copied, compared, printed, and resolved to what the rooms take.
+/* options.c - compile options: copied, compared, printed, read, held to their ranges; by the table burin/options.def.
  *
- * Takes burin_compile_options of this or an older size (fields are only added). A value out of range is a usage error
- * that names what is allowed, and the nearest name.
+ * Takes burin_compile_options of this or an older size (fields are only added). A name or value that is not in the table is a
+ * usage error that names what is allowed, and the nearest. What they mean for the rooms is resolve.c's.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "api/api.h"
 
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+/* The table's rows have the places and sizes of the struct's fields: no field is without a row. */
+struct by_table {
+    size_t size;
+#define TYPE_FLAG bool
+#define TYPE_TEXT const char *
+#define TYPE_NAMES const char *
+#define TYPE_CHOICE const char *
+#define TYPE_NUMBER unsigned
+#define BURIN_OPTION(kind, field, ...) TYPE_##kind field;
+#include "burin/options.def"
+#undef BURIN_OPTION
+};
+_Static_assert(sizeof(struct by_table) == sizeof(burin_compile_options),
+               "a field of the struct has no row, or a row no field");
+#define BURIN_OPTION(kind, field, ...)                                                                                 \
+    _Static_assert(offsetof(struct by_table, field) == offsetof(burin_compile_options, field),                         \
+                   "the rows are in the struct's order: " #field);
+#include "burin/options.def"
+#undef BURIN_OPTION
+
+typedef enum kind { FLAG, TEXT, NAMES, CHOICE, NUMBER } kind;
+
+typedef struct option {
+    kind kind;
+    const char *field, *flag, *value;
+    uint64_t lowest, highest;
+    size_t at, size; /* in the struct */
+} option;
+
+static const option options[] = {
+#define BURIN_OPTION(kind, field, flag, letter, value, lowest, highest, ...)                                           \
+    {kind, #field, flag, value, lowest, highest, offsetof(burin_compile_options, field), sizeof(TYPE_##kind)},
+#include "burin/options.def"
+#undef BURIN_OPTION
+};
+enum { OPTION_COUNT = sizeof options / sizeof options[0] };
+
+/* What a field holds, whatever its kind. */
+typedef struct value {
+    const char *text;
+    unsigned number;
+    bool yes;
+} value;
+
+static value get(const option *o, const burin_compile_options *from) {
+    const char *at = (const char *)from + o->at;
+    value v = {0};
+    memcpy(o->kind == FLAG ? (void *)&v.yes : o->kind == NUMBER ? (void *)&v.number : (void *)&v.text, at, o->size);
+    return v;
 }
 
-/* Fields that an older caller's struct does not have keep their defaults. */
-static burin_compile_options complete(const burin_compile_options *o) {
+static void set(const option *o, burin_compile_options *to, value v) {
+    memcpy((char *)to + o->at,
+           o->kind == FLAG     ? (const void *)&v.yes
+           : o->kind == NUMBER ? (const void *)&v.number
+                               : (const void *)&v.text,
+           o->size);
+}
+
+static bool same(value a, value b) {
+    return a.number == b.number && a.yes == b.yes &&
+           (a.text == b.text || (a.text != NULL && b.text != NULL && strcmp(a.text, b.text) == 0));
+}
+
+burin_compile_options api_options(const burin_compile_options *o) {
     burin_compile_options full = BURIN_COMPILE_OPTIONS_INIT;
-    size_t n = o->size < sizeof full ? o->size : sizeof full;
-    memcpy(&full, o, n);
+    memcpy(&full, o, o->size < sizeof full ? o->size : sizeof full);
     full.size = sizeof full;
     return full;
 }
 
 bool burin_compile_options_equal(const burin_compile_options *x, const burin_compile_options *y) {
-    burin_compile_options a = complete(x), b = complete(y);
+    const burin_compile_options a = api_options(x), b = api_options(y);
     bool equal = true;
-#define OPTION_TEXT(f) equal = equal && same_text(a.f, b.f);
-#define OPTION_UINT(f) equal = equal && a.f == b.f;
-#define OPTION_BOOL(f) equal = equal && a.f == b.f;
-#include "api/options.def"
-#undef OPTION_TEXT
-#undef OPTION_UINT
-#undef OPTION_BOOL
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        equal = equal && same(get(&options[i], &a), get(&options[i], &b));
+    }
     return equal;
 }
 
 typedef struct options_call {
     const burin_compile_options *from;
     burin_compile_options *to;
-    const char *text;
+    const char *name, *text;
 } options_call;
 
 static base_status copy(burin_context *c, void *arguments) {
     options_call *call = arguments;
-    burin_compile_options o = complete(call->from);
-#define OPTION_TEXT(f) o.f = o.f == NULL ? NULL : base_strdup(c->arena, o.f);
-#define OPTION_UINT(f)
-#define OPTION_BOOL(f)
-#include "api/options.def"
-#undef OPTION_TEXT
-#undef OPTION_UINT
-#undef OPTION_BOOL
-    *call->to = o;
+    burin_compile_options full = api_options(call->from);
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        value v = get(&options[i], &full);
+        v.text = v.text != NULL ? base_strdup(c->arena, v.text) : NULL;
+        set(&options[i], &full, v);
+    }
+    *call->to = full;
     return BASE_OK;
 }
 
@@ -59,31 +112,35 @@ burin_status burin_compile_options_copy(burin_context *c, const burin_compile_op
     return api_guarded(c, copy, &call);
 }
 
+/* ---- as text ---- */
+
+#define NONE "(none)" /* how a text that is NULL is printed, and read */
+
 static base_status print(burin_context *c, void *arguments) {
     options_call *call = arguments;
-    burin_compile_options o = complete(call->from);
+    const burin_compile_options full = api_options(call->from);
     base_text t = {.arena = c->arena};
-#define OPTION_TEXT(f) base_put(&t, #f ": %s\n", o.f == NULL ? "(none)" : o.f);
-#define OPTION_UINT(f) base_put(&t, #f ": %u\n", o.f);
-#define OPTION_BOOL(f) base_put(&t, #f ": %s\n", o.f ? "true" : "false");
-#include "api/options.def"
-#undef OPTION_TEXT
-#undef OPTION_UINT
-#undef OPTION_BOOL
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const value v = get(&options[i], &full);
+        base_put(&t, "%s: ", options[i].field);
+        if (options[i].kind == NUMBER) {
+            base_put(&t, "%u\n", v.number);
+        } else {
+            base_put(&t, "%s\n", options[i].kind == FLAG ? (v.yes ? "true" : "false") : v.text != NULL ? v.text : NONE);
+        }
+    }
     call->text = t.at;
     return BASE_OK;
 }
 
-burin_status burin_compile_options_text(burin_context *c, const burin_compile_options *options, const char **text) {
-    options_call call = {.from = options};
+burin_status burin_compile_options_text(burin_context *c, const burin_compile_options *from, const char **text) {
+    options_call call = {.from = from};
     burin_status status = api_guarded(c, print, &call);
     *text = status == BURIN_OK ? call.text : NULL;
     return status;
 }
 
-/* ---- resolving ---- */
-
-static base_status usage(burin_context *c, const char *what, const char *given, const char *const *names, size_t n) {
+base_status api_none_of(burin_context *c, const char *what, const char *given, const char *const *names, size_t n) {
     base_text list = {.arena = c->arena};
     for (size_t i = 0; i < n; i++) {
         base_put(&list, "%s%s", i == 0 ? "" : i + 1 == n ? " or " : ", ", names[i]);
@@ -94,172 +151,156 @@ static base_status usage(burin_context *c, const char *what, const char *given, 
     return BASE_USAGE;
 }
 
-static base_status one_of(burin_context *c, const char *what, const char *given, const char *a, const char *b) {
-    const char *names[] = {a, b};
-    return same_text(given, a) || same_text(given, b) ? BASE_OK : usage(c, what, given == NULL ? "" : given, names, 2);
-}
-
-static base_status find_device(burin_context *c, const char *name, const plan_device **out) {
-    const plan_device *device = plan_device_find(name != NULL ? name : "generic");
-    if (device == NULL) {
-        size_t n = plan_device_count();
-        const char **names = BASE_NEWS(c->arena, const char *, n + 1);
-        for (size_t i = 0; i < n; i++) {
-            names[i] = plan_device_at(i)->name;
+/* A choice: one of "a|b|c". On success v->text is the table's. */
+static base_status choose(burin_context *c, const option *o, value *v) {
+    const char *names[8];
+    size_t n = 0;
+    for (const char *at = o->value; at != NULL && n < sizeof names / sizeof names[0]; n++) {
+        const char *bar = strchr(at, '|');
+        names[n] = bar != NULL ? base_printf(c->arena, "%.*s", (int)(bar - at), at) : at;
+        at = bar != NULL ? bar + 1 : NULL;
+        if (v->text != NULL && strcmp(v->text, names[n]) == 0) {
+            v->text = names[n];
+            return BASE_OK;
         }
-        return usage(c, "device", name, names, n);
     }
-    *out = plan_device_detect(c->arena, device);
-    return BASE_OK;
+    return api_none_of(c, o->field, v->text != NULL ? v->text : "", names, n);
 }
 
-static base_status find_target(burin_context *c, const char *name, const target_interface **out) {
-    *out = target_find(name);
-    if (*out == NULL) {
-        const char **names = BASE_NEWS(c->arena, const char *, target_count + 1);
-        for (size_t i = 0; i < target_count; i++) {
-            names[i] = target_list[i]->name;
-        }
-        return usage(c, "target", name, names, target_count);
-    }
-    return BASE_OK;
-}
-
-/* What is left after every letter, digit and _ was taken must be nothing, and the first no digit. */
-static base_status check_prefix(burin_context *c, const char *prefix) {
-    const char *made = compile_prefix(c->arena, prefix);
-    if (strcmp(made, prefix) == 0) {
+/* The standard value of a field is in its range, whatever the range says: so "no bound", "the lowest that will do". */
+static base_status check_range(burin_context *c, const option *o, value *v) {
+    static const burin_compile_options standards = BURIN_COMPILE_OPTIONS_INIT;
+    if (same(*v, get(o, &standards))) {
         return BASE_OK;
     }
-    const size_t n = strlen(prefix);
-    if (strncmp(made, prefix, n) == 0 && strcmp(made + n, "_") == 0) {
-        base_error(&c->diags, NULL, "prefix: \"%s\" is reserved in C or C++; \"%s\" would do", prefix, made);
+    if (o->kind == NUMBER && (v->number < o->lowest || v->number > o->highest)) {
+        base_error(&c->diags, NULL, "%s: %u is not a number from %" PRIu64 " to %" PRIu64, o->field, v->number,
+                   o->lowest, o->highest);
         return BASE_USAGE;
     }
-    base_error(&c->diags, NULL, "prefix: \"%s\" is no C identifier of at most 64 characters; \"%s\" would be one",
-               base_printable(c->arena, prefix, strlen(prefix), 80), made);
+    return o->kind == CHOICE ? choose(c, o, v) : BASE_OK;
+}
+
+base_status api_check_ranges(burin_context *c, const burin_compile_options *o) {
+    base_status status = BASE_OK;
+    for (size_t i = 0; i < OPTION_COUNT && status == BASE_OK; i++) {
+        value v = get(&options[i], o);
+        status = check_range(c, &options[i], &v);
+    }
+    return status;
+}
+
+base_status api_check_effects(burin_context *c, const burin_compile_options *o, const char *target) {
+    const burin_compile_options standards = BURIN_COMPILE_OPTIONS_INIT;
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const option *row = &options[i];
+        /* what is on without being said, and was switched off, asks for less: there may be nothing to leave out */
+        const bool off = row->kind == FLAG && get(row, &standards).yes;
+        const value v = get(row, o);
+        const bool said = row->kind == FLAG || row->kind == NUMBER || v.text != NULL;
+        if (!off && said && *row->flag != 0 && !same(v, get(row, &standards)) &&
+            !burin_target_uses(target, row->flag)) {
+            base_error(&c->diags, NULL, "%s has no effect with target %s", row->field, target);
+            return BASE_USAGE;
+        }
+    }
+    return BASE_OK;
+}
+
+/* ---- read ---- */
+
+static base_status not_that(burin_context *c, const option *o, const char *given, const char *expected) {
+    base_error(&c->diags, NULL, "%s: \"%s\" is not %s", o->field, base_printable(c->arena, given, strlen(given), 80),
+               expected);
     return BASE_USAGE;
 }
 
-const char *api_move(size_t i, bool description) {
-    if (i < PLAN_MOVE_COUNT) {
-        return description ? plan_move_description((plan_move)i) : plan_move_name((plan_move)i);
+static base_status read_value(burin_context *c, const option *o, const char *text, value *v) {
+    if (o->kind == FLAG) {
+        v->yes = strcmp(text, "true") == 0;
+        return v->yes || strcmp(text, "false") == 0 ? BASE_OK : not_that(c, o, text, "true or false");
     }
-    i -= PLAN_MOVE_COUNT;
-    for (size_t k = 0; k < passes_count; k++) {
-        if (passes_list[k].level > 0 && i-- == 0) {
-            return description ? passes_list[k].description : passes_list[k].name;
-        }
+    if (o->kind != NUMBER) {
+        v->text = strcmp(text, NONE) == 0 ? NULL : base_strdup(c->arena, text);
+        return *text == 0 ? not_that(c, o, text, "a value") : BASE_OK;
     }
-    return NULL;
-}
-
-/* "A,B": bits of the plan's moves, and the passes' names with a blank between. */
-static base_status find_disabled(burin_context *c, const char *list, compile_options *o) {
-    base_text names = {.arena = c->arena};
-    for (const char *at = list; at != NULL; at = strchr(at, ',') != NULL ? strchr(at, ',') + 1 : NULL) {
-        const char *name = base_printf(c->arena, "%.*s", (int)(strcspn(at, ",") & 0xffff), at);
-        size_t i = 0;
-        while (api_move(i, false) != NULL && strcmp(api_move(i, false), name) != 0) {
-            i++;
-        }
-        if (api_move(i, false) == NULL) {
-            const char **all = BASE_NEWS(c->arena, const char *, i + 1);
-            for (size_t k = 0; k < i; k++) {
-                all[k] = api_move(k, false);
-            }
-            return usage(c, "disable", base_printable(c->arena, name, strlen(name), 80), all, i);
-        }
-        if (i < PLAN_MOVE_COUNT) {
-            o->without |= (plan_moves)1 << i;
-        } else {
-            base_put(&names, "%s%s", names.n > 0 ? " " : "", name);
-        }
+    uint64_t n = 0;
+    const char *at = text;
+    while (*at >= '0' && *at <= '9' && n <= UINT32_MAX) {
+        n = n * 10 + (uint64_t)(*at++ - '0');
     }
-    o->without_passes = names.n > 0 ? names.at : NULL;
+    if (at == text || *at != 0 || n > UINT32_MAX) {
+        return not_that(c, o, text,
+                        base_printf(c->arena, "a number from %" PRIu64 " to %" PRIu64, o->lowest, o->highest));
+    }
+    v->number = (unsigned)n;
     return BASE_OK;
 }
 
-base_status api_resolve(burin_context *c, const burin_model *m, const burin_compile_options *given, api_resolved *out) {
-    burin_compile_options o = complete(given);
-    *out = (api_resolved){.compile = {.opt_level = o.opt_level,
-                                      .dump_after = o.dump_after,
-                                      .dump = &c->dump,
-                                      .max_trips = o.max_trips,
-                                      .exact = o.exact}};
-    base_status status = find_device(c, o.device, &out->compile.device);
-    if (status == BASE_OK) {
-        status = find_target(c, o.target != NULL ? o.target : out->compile.device->target, &out->compile.target);
-    }
-    const struct {
-        const char *field, *option;
-        bool given;
-    } some[] = {{"opset", "opset", o.opset != 0},
-                {"external_data", "external-data", o.external_data},
-                {"exact", "exact", o.exact},
-                {"goal", "goal", same_text(o.goal, "size")},
-                {"kernel", "kernel", o.kernel != NULL}};
-    for (size_t i = 0; status == BASE_OK && i < sizeof some / sizeof some[0]; i++) {
-        if (some[i].given && !burin_target_uses(out->compile.target->name, some[i].option)) {
-            base_error(&c->diags, NULL, "%s has no effect with target %s", some[i].field, out->compile.target->name);
-            status = BASE_USAGE;
+static base_status set_option(burin_context *c, burin_compile_options *to, const char *name, const char *text) {
+    const char *names[OPTION_COUNT];
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        const option *o = &options[i];
+        names[i] = o->field;
+        if (strcmp(name, o->field) != 0) {
+            continue;
         }
+        if (o->at + o->size > to->size) {
+            base_error(&c->diags, NULL, "%s: the struct that was given is of an older version, without it", name);
+            return BASE_USAGE;
+        }
+        value v = {0};
+        base_status status = read_value(c, o, text, &v);
+        if (status == BASE_OK) {
+            status = check_range(c, o, &v);
+        }
+        if (status == BASE_OK) {
+            set(o, to, v);
+        }
+        return status;
     }
-    if (status == BASE_OK && o.data_name != NULL &&
-        (strchr(o.data_name, '/') != NULL || !*o.data_name || !strcmp(o.data_name, ".") ||
-         !strcmp(o.data_name, ".."))) {
-        base_error(&c->diags, NULL, "data_name: expected the name of a file, without a folder");
-        status = BASE_USAGE;
+    const char *near = base_nearest(name, names, OPTION_COUNT);
+    base_error(&c->diags, NULL, "no such option: %s%s%s%s", base_printable(c->arena, name, strlen(name), 80),
+               near != NULL ? "; did you mean " : "", near != NULL ? near : "", near != NULL ? "?" : "");
+    return BASE_USAGE;
+}
+
+static base_status set_one(burin_context *c, void *arguments) {
+    options_call *call = arguments;
+    return set_option(c, call->to, call->name, call->text);
+}
+
+burin_status burin_compile_options_set(burin_context *c, burin_compile_options *to, const char *name,
+                                       const char *text) {
+    options_call call = {.to = to, .name = name, .text = text};
+    return api_guarded(c, set_one, &call);
+}
+
+static base_status parse(burin_context *c, void *arguments) {
+    options_call *call = arguments;
+    burin_compile_options read = api_options(call->to);
+    read.size = call->to->size;
+    for (const char *line = call->text; *line != 0;) {
+        const size_t n = strcspn(line, "\n"), name = strcspn(line, ":\n");
+        if (n != 0) {
+            if (name == n || line[name + 1] != ' ') {
+                base_error(&c->diags, NULL, "\"%s\" is not of the form \"name: value\"",
+                           base_printable(c->arena, line, n, 80));
+                return BASE_USAGE;
+            }
+            base_status status = set_option(c, &read, base_strndup(c->arena, line, name),
+                                            base_strndup(c->arena, line + name + 2, n - name - 2));
+            if (status != BASE_OK) {
+                return status;
+            }
+        }
+        line += n + (line[n] == '\n');
     }
-    if (status == BASE_OK && o.opt_level > 2) {
-        base_error(&c->diags, NULL, "opt_level: %u is none of 0, 1 or 2", o.opt_level);
-        status = BASE_USAGE;
-    }
-    if (status == BASE_OK && o.check && o.check_cases == 0) {
-        base_error(&c->diags, NULL, "check_cases: a check needs at least one input; to leave it out say --no-check");
-        status = BASE_USAGE;
-    }
-    if (status == BASE_OK && o.max_trips > 0 && !m->unsupported && !ir_has_loops(m->ir)) {
-        base_error(&c->diags, NULL, "max_trips: it has no effect: %s has no loop whose rounds a run decides", m->file);
-        status = BASE_USAGE;
-    }
-    if (status == BASE_OK) {
-        status = one_of(c, "numerics", o.numerics, "tflm", "litert");
-    }
-    if (status == BASE_OK && m->ir->by_numerics && strcmp(o.numerics, m->options.numerics) != 0) {
-        base_error(&c->diags, NULL,
-                   "numerics: %s contradicts itself, and was loaded as %s reads it: load it with the same numerics",
-                   m->file, m->options.numerics);
-        status = BASE_USAGE;
-    }
-    if (status == BASE_OK) {
-        status = one_of(c, "layout", o.layout, "folder", "single");
-    }
-    if (status == BASE_OK) {
-        static const char *const names[] = {"inline", "blob", "incbin"};
-        bool known = same_text(o.weights, names[0]) || same_text(o.weights, names[1]) || same_text(o.weights, names[2]);
-        status = known ? BASE_OK : usage(c, "weights", o.weights == NULL ? "" : o.weights, names, 3);
-    }
-    if (status == BASE_OK) {
-        status = one_of(c, "goal", o.goal, "latency", "size");
-    }
-    if (status == BASE_OK && o.kernel != NULL) {
-        status = one_of(c, "kernel", o.kernel, "generic", "specialized");
-    }
-    if (status == BASE_OK) {
-        status = find_disabled(c, o.disable, &out->compile);
-    }
-    if (status == BASE_OK && o.prefix != NULL) {
-        status = check_prefix(c, o.prefix);
-    }
-    if (status == BASE_OK) {
-        out->compile.prefix = o.prefix != NULL ? o.prefix : compile_prefix(c->arena, m->file);
-        out->compiler = o.compiler;
-        out->compile.goal = same_text(o.goal, "size") ? PLAN_SIZE : PLAN_LATENCY;
-        out->compile.generic = o.kernel != NULL ? same_text(o.kernel, "generic") : out->compile.goal == PLAN_SIZE;
-        out->goals[0] = o.numerics;
-        out->compile.goals = out->goals;
-        out->compile.goal_count = 1;
-    }
-    return status;
+    memcpy(call->to, &read, read.size < sizeof read ? read.size : sizeof read);
+    return BASE_OK;
+}
+
+burin_status burin_compile_options_parse(burin_context *c, const char *text, burin_compile_options *to) {
+    options_call call = {.to = to, .text = text};
+    return api_guarded(c, parse, &call);
 }

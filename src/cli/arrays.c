@@ -178,15 +178,15 @@ int cli_read_runs(cli *c, const char *path, const burin_tensor_info *want, size_
 
 int cli_check_provider(cli *c, const char **provider) {
     const cli_arguments *a = &c->arguments;
-    *provider = a->provider != NULL ? a->provider : "reference";
+    *provider = a->provider;
     bool host = strcmp(*provider, "host") == 0;
-    const char *compiling = a->compiler != NULL    ? "compiler"
-                            : a->device != NULL    ? "device"
-                            : a->opt_level != NULL ? "opt-level"
-                            : a->goal != NULL      ? "goal"
-                            : a->kernel != NULL    ? "kernel"
-                            : a->disable != NULL   ? "disable"
-                                                   : NULL;
+    const char *compiling = a->given.compiler    ? "compiler"
+                            : a->given.device    ? "device"
+                            : a->given.opt_level ? "opt-level"
+                            : a->given.goal      ? "goal"
+                            : a->given.kernel    ? "kernel"
+                            : a->given.disable   ? "disable"
+                                                 : NULL;
     if (!host && compiling != NULL) {
         return cli_usage(c, "--%s needs --provider host: the reference is not compiled", compiling);
     }
@@ -197,7 +197,7 @@ int cli_check_provider(cli *c, const char **provider) {
 }
 
 int cli_make_inputs(cli *c, const burin_model *model, const char *why, size_t runs, burin_array *inputs) {
-    uint32_t seed = c->arguments.given.seed ? (uint32_t)c->arguments.seed : 12345;
+    uint32_t seed = c->arguments.seed;
     int status = cli_report(c, burin_generate_runs(c->context, model, seed, runs, inputs));
     if (status == 0 && burin_input_count(model) > 0) {
         cli_note(c, "%sthe inputs are made by the documented generator with seed %" PRIu32, why, seed);

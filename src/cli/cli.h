@@ -38,25 +38,57 @@ typedef struct cli_list {
 } cli_list;
 
 typedef bool cli_type_FLAG;
-typedef const char *cli_type_TEXT;   /* NULL: not given */
-typedef const char *cli_type_CHOICE; /* NULL: not given */
-typedef uint64_t cli_type_NUMBER;
+typedef const char *cli_type_TEXT; /* NULL: not given, as for all texts */
+typedef const char *cli_type_PATH;
+typedef const char *cli_type_CHOICE;
+typedef unsigned cli_type_NUMBER;
 typedef double cli_type_REAL;
 typedef cli_list cli_type_LIST;
+typedef cli_list cli_type_PATHS;
+typedef cli_list cli_type_PAIRS;
+typedef cli_list cli_type_FILES;
 
 typedef struct cli_given { /* was the option there? */
-#define OPTION(kind, field, name, letter, value, lowest, highest, commands, help) bool field;
+#define OPTION(kind, field, ...) bool field;
+#define COMPILE_OPTION(kind, field, ...) bool field;
 #include "cli/options.def"
 #undef OPTION
+#undef COMPILE_OPTION
 } cli_given;
 
-typedef struct cli_arguments {
+typedef struct cli_arguments { /* what is not given has its standard value */
     cli_list operands;
-#define OPTION(kind, field, name, letter, value, lowest, highest, commands, help) cli_type_##kind field;
+    burin_compile_options compile;
+#define OPTION(kind, field, ...) cli_type_##kind field;
+#define COMPILE_OPTION(kind, field, ...)
 #include "cli/options.def"
 #undef OPTION
+#undef COMPILE_OPTION
     cli_given given;
 } cli_arguments;
+
+typedef enum cli_kind { FLAG, TEXT, NAMES, PATH, CHOICE, NUMBER, REAL, LIST, PATHS, PAIRS, FILES } cli_kind;
+
+typedef struct cli_option {
+    cli_kind kind;
+    const char *key, *flag; /* flag "": the command has none */
+    char letter;
+    const char *value; /* as help shows it; the choices */
+    uint64_t lowest, highest;
+    bool on;           /* a FLAG that is true without being given: help shows it as --no-FLAG */
+    unsigned commands; /* bits by cli_word */
+    const char *help;
+    size_t field, given; /* offsets in cli_arguments */
+} cli_option;
+enum {
+#define OPTION(kind, field, ...) CLI_OPTION_##field,
+#define COMPILE_OPTION(kind, field, ...) CLI_OPTION_##field,
+#include "cli/options.def"
+#undef OPTION
+#undef COMPILE_OPTION
+    CLI_OPTION_COUNT
+};
+extern const cli_option cli_options[CLI_OPTION_COUNT];
 
 struct cli {
     cli_word word;
@@ -74,8 +106,6 @@ int cli_check_target(cli *c, const char *target);
 void cli_print_options(FILE *out, cli_word word);
 /* Of n names the nearest to word, NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *names, size_t n);
-/* The fields that the arguments say, over the defaults. */
-burin_compile_options cli_compile_options(const cli *c);
 
 /* What the options say of how a model is loaded. Returns 0, or the exit status with the message printed. */
 int cli_load_options(cli *c, burin_load_options *o);

@@ -25,11 +25,11 @@ static int check_usage(cli *c, burin_compile_options *o) {
     if (a->output == NULL) {
         return cli_usage(c, "it needs -o OUT");
     }
-    if (a->json && a->dump_after != NULL) {
+    if (a->json && a->given.dump_after) {
         return cli_usage(c, "--json and --dump-after: stdout can hold only one of them");
     }
-    if (a->no_check && (a->given.check_cases || a->compiler != NULL)) {
-        return cli_usage(c, "--no-check leaves nothing for --%s", a->compiler != NULL ? "compiler" : "check-cases");
+    if (!o->check && (a->given.check_cases || a->given.compiler)) {
+        return cli_usage(c, "--no-check leaves nothing for --%s", a->given.compiler ? "compiler" : "check-cases");
     }
     const char *extension = extension_of(a->output);
     if (o->target == NULL && extension != NULL) {
@@ -129,7 +129,7 @@ static void print_text(cli *c, const burin_output *output, const char *path) {
 
 int cli_compile(cli *c) {
     const cli_arguments *a = &c->arguments;
-    burin_compile_options options = cli_compile_options(c);
+    burin_compile_options options = c->arguments.compile;
     burin_model *model = NULL;
     const burin_output *output = NULL;
     int result = check_usage(c, &options);
@@ -155,7 +155,7 @@ int cli_compile(cli *c) {
         status = burin_output_write(c->context, output, a->output, a->force);
     }
     result = cli_report(c, status);
-    if (a->dump_after != NULL) {
+    if (a->given.dump_after) {
         const char *dump = burin_dump_text(c->context);
         fputs(dump != NULL ? dump : "", stdout);
     } else if (result == 0 && a->json) {

@@ -16,7 +16,7 @@ static void print_lines(cli *c, const char *id, const char *text) {
 }
 
 int cli_explain(cli *c) {
-    burin_compile_options options = cli_compile_options(c);
+    burin_compile_options options = c->arguments.compile;
     const char *word = c->arguments.operands.at[1], *text = NULL;
     burin_model *model = NULL;
     if (word[strspn(word, "0123456789")] != 0 || strlen(word) > 9) {

@@ -193,7 +193,7 @@ static int compare(cli *c, const burin_model *model, const burin_tolerances *tol
 /* What is of two models only. */
 static int check_options(cli *c) {
     const cli_arguments *a = &c->arguments;
-    const char *option = a->input.n > 0 ? "input" : a->given.repeat ? "repeat" : a->layers ? "layers" : NULL;
+    const char *option = a->inputs.n > 0 ? "input" : a->given.repeat ? "repeat" : a->layers ? "layers" : NULL;
     return option == NULL ? 0
                           : cli_usage(c, "--%s: %s is a folder of golden data, which has its own inputs and outputs",
                                       option, cli_printable(c, a->operands.at[1]));
@@ -204,7 +204,7 @@ static int read_contents(cli *c, const char *folder, burin_contents **contents, 
     int status = 0;
     bool typed = false;
     size_t count = 0;
-    while (c->arguments.constant.n == 0 && find(c, folder, "input", count) != NULL) {
+    while (c->arguments.constants.n == 0 && find(c, folder, "input", count) != NULL) {
         count++;
     }
     *contents = cli_alloc(c, count + 1, sizeof **contents);
@@ -219,7 +219,7 @@ static int read_contents(cli *c, const char *folder, burin_contents **contents, 
 
 int cli_verify_golden(cli *c, const char *folder) {
     const char *provider;
-    burin_compile_options options = cli_compile_options(c);
+    burin_compile_options options = c->arguments.compile;
     burin_contents *contents = NULL;
     size_t content_count = 0;
     burin_tolerances tolerances;

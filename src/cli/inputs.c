@@ -55,7 +55,7 @@ static int unknown_name(cli *c, const burin_model *model, const char *word) {
 
 /* files: one for each input, by name first, the rest in order. */
 static int match_files(cli *c, const burin_model *model, const char **files) {
-    const cli_list *given = &c->arguments.input;
+    const cli_list *given = &c->arguments.inputs;
     size_t n = burin_input_count(model), at = 0;
     int status = 0;
     for (size_t i = 0; i < given->n && status == 0; i++) {
@@ -106,7 +106,7 @@ static const char *path_in(const char *word) {
 }
 
 int cli_read_contents(cli *c, burin_contents **contents, size_t *n) {
-    const cli_list *given = &c->arguments.input;
+    const cli_list *given = &c->arguments.inputs;
     burin_contents *list = cli_alloc(c, given->n + 1, sizeof *list);
     bool typed = false;
     *contents = list;
@@ -142,7 +142,7 @@ int cli_get_inputs(cli *c, const burin_model *model, const burin_contents *conte
     if (cli_has_list(contents, content_count)) {
         return cli_report(c, burin_contents_inputs(c->context, model, inputs));
     }
-    if (c->arguments.input.n == 0) {
+    if (c->arguments.inputs.n == 0) {
         return cli_make_inputs(c, model, "", runs, inputs);
     }
     const char **files = cli_alloc(c, n + 1, sizeof *files);

@@ -10,38 +10,66 @@
 
 #include "cli/cli.h"
 
-typedef enum option_kind { FLAG, TEXT, CHOICE, NUMBER, REAL, LIST } option_kind;
+/* Is a FLAG true where nobody says it? Of the other kinds the standard value is no truth. */
+#define ON_FLAG(standard) standard
+#define ON_TEXT(standard) false
+#define ON_NAMES(standard) false
+#define ON_PATH(standard) false
+#define ON_CHOICE(standard) false
+#define ON_NUMBER(standard) false
+#define ON_REAL(standard) false
+#define ON_LIST(standard) false
+#define ON_PATHS(standard) false
+#define ON_PAIRS(standard) false
+#define ON_FILES(standard) false
 
-typedef struct option {
-    option_kind kind;
-    const char *name;
-    char letter;
-    const char *value; /* as help shows it; the choices */
-    uint64_t lowest, highest;
-    unsigned commands; /* bits by cli_word */
-    const char *help;
-    size_t field, given; /* offsets in cli_arguments */
-} option;
+const cli_option cli_options[CLI_OPTION_COUNT] = {
+#define ROW(kind, field, flag, letter, value, lowest, highest, standard, commands, help, at)                           \
+    {kind,     #field, flag,    letter,                                                                                \
+     value,    lowest, highest, ON_##kind(standard),                                                                   \
+     commands, help,   at,      offsetof(cli_arguments, given) + offsetof(cli_given, field)},
+#define OPTION(kind, field, flag, letter, value, lowest, highest, standard, commands, standing, tests, help)           \
+    ROW(kind, field, flag, letter, value, lowest, highest, standard, commands, help, offsetof(cli_arguments, field))
+#define COMPILE_OPTION(kind, field, flag, letter, value, lowest, highest, standard, commands, standing, tests, help)   \
+    ROW(kind, field, flag, letter, value, lowest, highest, standard, commands, help,                                   \
+        offsetof(cli_arguments, compile) + offsetof(burin_compile_options, field))
+#include "cli/options.def"
+#undef ROW
+#undef OPTION
+#undef COMPILE_OPTION
+};
 
-static const option options[] = {
-#define OPTION(kind, field, name, letter, value, lowest, highest, commands, help)                                      \
-    {kind,                                                                                                             \
-     name,                                                                                                             \
-     letter,                                                                                                           \
-     value,                                                                                                            \
-     lowest,                                                                                                           \
-     highest,                                                                                                          \
-     commands,                                                                                                         \
-     help,                                                                                                             \
-     offsetof(cli_arguments, field),                                                                                   \
-     offsetof(cli_arguments, given) + offsetof(cli_given, field)},
+/* What holds where nothing is given. Lists are empty. */
+static void set_standards(cli_arguments *a) {
+    *a = (cli_arguments){.compile = BURIN_COMPILE_OPTIONS_INIT};
+#define STANDARD_FLAG(field, standard) a->field = standard;
+#define STANDARD_TEXT(field, standard) a->field = standard;
+#define STANDARD_PATH(field, standard) a->field = standard;
+#define STANDARD_CHOICE(field, standard) a->field = standard;
+#define STANDARD_NUMBER(field, standard) a->field = standard;
+#define STANDARD_REAL(field, standard) a->field = standard;
+#define STANDARD_LIST(field, standard)
+#define STANDARD_PATHS(field, standard)
+#define STANDARD_PAIRS(field, standard)
+#define STANDARD_FILES(field, standard)
+#define OPTION(kind, field, flag, letter, value, lowest, highest, standard, ...) STANDARD_##kind(field, standard)
+#define COMPILE_OPTION(kind, field, ...)
 #include "cli/options.def"
 #undef OPTION
-};
-enum { OPTION_COUNT = sizeof options / sizeof options[0] };
+#undef COMPILE_OPTION
+}
 
-static bool has(const option *o, cli_word word) {
-    return (o->commands >> word & 1) != 0;
+static bool has(const cli_option *o, cli_word word) {
+    return *o->flag != 0 && (o->commands >> word & 1) != 0;
+}
+
+static bool may_repeat(const cli_option *o) {
+    return o->kind >= LIST;
+}
+
+/* "no-check" for a FLAG that is on, "check-cases" */
+static const char *shown(cli *c, const cli_option *o) {
+    return o->on ? cli_format(c, "no-%s", o->flag) : o->flag;
 }
 
 /* ---- nearest ---- */
@@ -88,12 +116,17 @@ const char *cli_nearest(const char *word, const char *const *names, size_t n) {
 }
 
 static int unknown_option(cli *c, const char *name) {
-    const char *names[OPTION_COUNT];
+    const char *names[2 * CLI_OPTION_COUNT];
+    const bool no = strncmp(name, "no-", 3) == 0;
     size_t n = 0;
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        if (has(&options[i], c->word)) {
-            names[n++] = options[i].name;
-        } else if (strcmp(options[i].name, name) == 0) {
+    for (size_t i = 0; i < CLI_OPTION_COUNT; i++) {
+        const char *known = shown(c, &cli_options[i]);
+        if (has(&cli_options[i], c->word)) {
+            names[n++] = known;
+            if (no && cli_options[i].kind == FLAG && !cli_options[i].on) {
+                names[n++] = cli_format(c, "no-%s", cli_options[i].flag);
+            }
+        } else if (*name != 0 && strcmp(known, name) == 0) {
             return cli_usage(c, "--%s is not an option of burin %s", name, cli_commands[c->word].name);
         }
     }
@@ -104,7 +137,7 @@ static int unknown_option(cli *c, const char *name) {
 
 /* ---- values ---- */
 
-static int set_choice(cli *c, const option *o, const char *value) {
+static int set_choice(cli *c, const cli_option *o, const char *value) {
     const char *names[8];
     char *list = cli_format(c, "%s", o->value);
     size_t n = 0;
@@ -122,11 +155,11 @@ static int set_choice(cli *c, const option *o, const char *value) {
         }
     }
     const char *near = cli_nearest(value, names, n);
-    return cli_usage(c, "--%s: \"%s\" is none of %s%s%s%s", o->name, cli_printable(c, value), o->value,
+    return cli_usage(c, "--%s: \"%s\" is none of %s%s%s%s", o->flag, cli_printable(c, value), o->value,
                      near == NULL ? "" : "; did you mean ", near == NULL ? "" : near, near == NULL ? "" : "?");
 }
 
-static int set_number(cli *c, const option *o, const char *value) {
+static int set_number(cli *c, const cli_option *o, const char *value) {
     uint64_t v = 0;
     bool good = *value != 0;
     for (const char *at = value; good && *at != 0; at++) {
@@ -135,20 +168,21 @@ static int set_number(cli *c, const option *o, const char *value) {
         good = good && v <= o->highest;
     }
     if (!good || v < o->lowest) {
-        return cli_usage(c, "--%s: \"%s\" is not a number from %" PRIu64 " to %" PRIu64, o->name,
+        return cli_usage(c, "--%s: \"%s\" is not a number from %" PRIu64 " to %" PRIu64, o->flag,
                          cli_printable(c, value), o->lowest, o->highest);
     }
-    memcpy((char *)&c->arguments + o->field, &v, sizeof v);
+    const unsigned number = (unsigned)v;
+    memcpy((char *)&c->arguments + o->field, &number, sizeof number);
     return 0;
 }
 
 /* strtod reads the C locale: the command never sets another. */
-static int set_real(cli *c, const option *o, const char *value) {
+static int set_real(cli *c, const cli_option *o, const char *value) {
     char *end = NULL;
     double v = strtod(value, &end);
     if (strspn(value, "0123456789.eE+-") != strlen(value) || *end != 0 ||
         !(v >= (double)o->lowest && v <= (double)o->highest)) {
-        return cli_usage(c, "--%s: \"%s\" is not a number from %" PRIu64 " to %" PRIu64, o->name,
+        return cli_usage(c, "--%s: \"%s\" is not a number from %" PRIu64 " to %" PRIu64, o->flag,
                          cli_printable(c, value), o->lowest, o->highest);
     }
     memcpy((char *)&c->arguments + o->field, &v, sizeof v);
@@ -167,21 +201,25 @@ static void append(cli *c, cli_list *list, const char *word) {
     list->at[list->n++] = word;
 }
 
-static int set(cli *c, const option *o, const char *value) {
+/* A FLAG's value is "true" or "false". */
+static int set(cli *c, const cli_option *o, const char *value) {
     char *field = (char *)&c->arguments + o->field;
-    bool *given = (bool *)((char *)&c->arguments + o->given), yes = true;
-    if (*given && o->kind != LIST) {
-        return cli_usage(c, "--%s is given twice", o->name);
+    bool *given = (bool *)((char *)&c->arguments + o->given), yes = false;
+    if (*given && !may_repeat(o)) {
+        return cli_usage(c, "--%s is given twice", o->flag);
     }
     *given = true;
-    if (value != NULL && *value == 0) {
-        return cli_usage(c, "--%s: the value is empty", o->name);
+    if (*value == 0) {
+        return cli_usage(c, "--%s: the value is empty", o->flag);
     }
     switch (o->kind) {
     case FLAG:
+        yes = strcmp(value, "true") == 0;
         memcpy(field, &yes, sizeof yes);
         return 0;
     case TEXT:
+    case NAMES:
+    case PATH:
         memcpy(field, &value, sizeof value);
         return 0;
     case CHOICE:
@@ -191,6 +229,9 @@ static int set(cli *c, const option *o, const char *value) {
     case REAL:
         return set_real(c, o, value);
     case LIST:
+    case PATHS:
+    case PAIRS:
+    case FILES:
         append(c, (cli_list *)(void *)field, value);
         return 0;
     }
@@ -200,38 +241,59 @@ static int set(cli *c, const option *o, const char *value) {
 /* ---- words ---- */
 
 /* An option with its value: here inside the same word, or the next word, of which *used says that it was taken. */
-static int take(cli *c, const option *o, const char *inside, const char *next, bool *used) {
-    if (o->kind == FLAG) {
-        return inside != NULL ? cli_usage(c, "--%s takes no value", o->name) : set(c, o, NULL);
-    }
+static int take(cli *c, const cli_option *o, const char *inside, const char *next, bool *used) {
     if (inside == NULL && next == NULL) {
-        return cli_usage(c, "--%s needs a value: %s", o->name, o->value);
+        return cli_usage(c, "--%s needs a value: %s", o->flag, o->value);
     }
     *used = inside == NULL;
     return set(c, o, inside != NULL ? inside : next);
 }
 
+/* --NAME and --no-NAME are a FLAG's two values. */
+static int take_flag(cli *c, const cli_option *o, const char *inside, bool yes) {
+    return inside != NULL ? cli_usage(c, "--%s%s takes no value", yes ? "" : "no-", o->flag)
+                          : set(c, o, yes ? "true" : "false");
+}
+
+static bool is_word(const char *name, const char *word, size_t n) {
+    return strlen(name) == n && strncmp(name, word, n) == 0;
+}
+
 static int take_long(cli *c, const char *word, const char *next, bool *used) {
     const char *equals = strchr(word, '=');
-    size_t n = equals == NULL ? strlen(word) : (size_t)(equals - word);
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        if (has(&options[i], c->word) && strlen(options[i].name) == n && strncmp(options[i].name, word, n) == 0) {
-            return take(c, &options[i], equals == NULL ? NULL : equals + 1, next, used);
+    const char *inside = equals == NULL ? NULL : equals + 1;
+    const size_t n = equals == NULL ? strlen(word) : (size_t)(equals - word);
+    const bool no = strncmp(word, "no-", 3) == 0;
+    for (size_t i = 0; i < CLI_OPTION_COUNT; i++) {
+        const cli_option *o = &cli_options[i];
+        if (!has(o, c->word)) {
+            continue;
+        }
+        if (is_word(o->flag, word, n)) {
+            return o->kind == FLAG ? take_flag(c, o, inside, true) : take(c, o, inside, next, used);
+        }
+        if (o->kind == FLAG && no && is_word(o->flag, word + 3, n - 3)) {
+            return take_flag(c, o, inside, false);
         }
     }
     return unknown_option(c, cli_format(c, "%.*s", n > 1000 ? 1000 : (int)n, word));
 }
 
 static int take_short(cli *c, const char *word, const char *next, bool *used) {
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        if (has(&options[i], c->word) && options[i].letter != 0 && options[i].letter == *word) {
-            if (options[i].kind == FLAG && word[1] != 0) {
-                int status = set(c, &options[i], NULL);
-                return status != 0 ? status : take_short(c, word + 1, next, used);
-            }
-            const char *inside = word[1] == 0 ? NULL : word[1] == '=' ? word + 2 : word + 1;
-            return take(c, &options[i], inside, next, used);
+    for (size_t i = 0; i < CLI_OPTION_COUNT; i++) {
+        const cli_option *o = &cli_options[i];
+        if (!has(o, c->word) || o->letter == 0 || o->letter != *word) {
+            continue;
         }
+        if (o->kind != FLAG) {
+            const char *inside = word[1] == 0 ? NULL : word[1] == '=' ? word + 2 : word + 1;
+            return take(c, o, inside, next, used);
+        }
+        if (word[1] == '=') {
+            return take_flag(c, o, word + 2, true);
+        }
+        int status = take_flag(c, o, NULL, true);
+        return status != 0 || word[1] == 0 ? status : take_short(c, word + 1, next, used);
     }
     return cli_usage(c, "no such option: -%s", cli_printable(c, word));
 }
@@ -239,6 +301,7 @@ static int take_short(cli *c, const char *word, const char *next, bool *used) {
 int cli_parse(cli *c, int count, char **words) {
     const cli_command *command = &cli_commands[c->word];
     bool options_end = false;
+    set_standards(&c->arguments);
     for (int i = 0; i < count; i++) {
         const char *word = words[i], *next = i + 1 < count ? words[i + 1] : NULL;
         bool used = false;
@@ -271,10 +334,11 @@ int cli_parse(cli *c, int count, char **words) {
 }
 
 int cli_check_target(cli *c, const char *target) {
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        const bool *given = (const bool *)((const char *)&c->arguments + options[i].given);
-        if (*given && !burin_target_uses(target, options[i].name)) {
-            return cli_usage(c, "--%s has no effect with target %s", options[i].name, cli_printable(c, target));
+    for (size_t i = 0; i < CLI_OPTION_COUNT; i++) {
+        const bool *given = (const bool *)((const char *)&c->arguments + cli_options[i].given);
+        const char *name = shown(c, &cli_options[i]);
+        if (*given && !burin_target_uses(target, name)) {
+            return cli_usage(c, "--%s has no effect with target %s", name, cli_printable(c, target));
         }
     }
     return 0;
@@ -282,118 +346,14 @@ int cli_check_target(cli *c, const char *target) {
 
 void cli_print_options(FILE *out, cli_word word) {
     fprintf(out, "\nOptions (in parentheses what holds without them):\n");
-    for (size_t i = 0; i < OPTION_COUNT; i++) {
-        const option *o = &options[i];
+    for (size_t i = 0; i < CLI_OPTION_COUNT; i++) {
+        const cli_option *o = &cli_options[i];
         if (has(o, word)) {
             char left[64];
             char letter[5] = {'-', o->letter, ',', ' ', 0};
-            snprintf(left, sizeof left, "%s--%s%s%s", o->letter != 0 ? letter : "    ", o->name,
+            snprintf(left, sizeof left, "%s--%s%s%s%s", o->letter != 0 ? letter : "    ", o->on ? "no-" : "", o->flag,
                      o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
             fprintf(out, "  %-33s %s\n", left, o->help);
         }
     }
-}
-
-burin_compile_options cli_compile_options(const cli *c) {
-    const cli_arguments *a = &c->arguments;
-    burin_compile_options o = BURIN_COMPILE_OPTIONS_INIT;
-    o.target = a->target;
-    o.device = a->device != NULL ? a->device : o.device;
-    o.prefix = a->prefix;
-    o.opt_level = a->opt_level != NULL ? (unsigned)(a->opt_level[0] - '0') : o.opt_level;
-    o.numerics = a->numerics != NULL ? a->numerics : o.numerics;
-    o.layout = a->layout != NULL ? a->layout : o.layout;
-    o.weights = a->weights != NULL ? a->weights : o.weights;
-    o.test_cases = (unsigned)a->test;
-    o.check = !a->no_check;
-    o.check_cases = a->given.check_cases ? (unsigned)a->check_cases : o.check_cases;
-    o.compiler = a->compiler;
-    o.dump_after = a->dump_after;
-    o.max_trips = (unsigned)a->max_trips;
-    o.opset = (unsigned)a->opset;
-    o.external_data = a->external_data;
-    o.exact = a->exact;
-    o.goal = a->goal != NULL ? a->goal : o.goal;
-    o.kernel = a->kernel;
-    o.disable = a->disable;
-    return o;
-}
-
-/* "A,B" and "C" are three names. */
-static cli_list split_names(cli *c, const cli_list *given) {
-    size_t n = 0;
-    for (size_t i = 0; i < given->n; i++) {
-        for (const char *s = given->at[i]; s != NULL; s = strchr(s, ',') != NULL ? strchr(s, ',') + 1 : NULL) {
-            n++;
-        }
-    }
-    cli_list names = {.at = cli_alloc(c, n + 1, sizeof *names.at)};
-    for (size_t i = 0; i < given->n; i++) {
-        for (const char *s = given->at[i]; s != NULL; s = strchr(s, ',') != NULL ? strchr(s, ',') + 1 : NULL) {
-            names.at[names.n++] = cli_format(c, "%.*s", (int)(strcspn(s, ",") & 0xffff), s);
-        }
-    }
-    return names;
-}
-
-/* NAME=FILE, or FILE where the model has one input: into one of the two lists of o, which have room. */
-static int read_constant(cli *c, const char *text, burin_constant *constants, burin_contents *lists,
-                         burin_load_options *o) {
-    const char *equals = strchr(text, '='), *path = equals != NULL ? equals + 1 : text;
-    burin_array array = {0};
-    burin_status status = cli_read_file(c, path, &array);
-    const char *name = equals != NULL ? cli_format(c, "%.*s", (int)((equals - text) & 0xffff), text) : NULL;
-    if (array.type != NULL && strcmp(array.type, "list") == 0) {
-        lists[o->list_count++] = (burin_contents){name, array};
-    } else {
-        constants[o->constant_count++] = (burin_constant){name, array.type, array.data, array.size};
-    }
-    return cli_report(c, status);
-}
-
-int cli_load_options(cli *c, burin_load_options *o) {
-    const cli_arguments *a = &c->arguments;
-    *o = (burin_load_options)BURIN_LOAD_OPTIONS_INIT;
-    o->shapes = a->shape.at;
-    o->shape_count = a->shape.n;
-    o->dims = a->dim.at;
-    o->dim_count = a->dim.n;
-    o->batch = (uint32_t)a->batch;
-    o->max_trips = (unsigned)a->max_trips;
-    o->states = a->state.at;
-    o->state_count = a->state.n;
-    o->random_mean = a->random_mean;
-    o->numerics = a->numerics;
-    o->ops = a->ops.at;
-    o->op_count = a->ops.n;
-    o->signature = a->signature;
-    const cli_list outputs = split_names(c, &a->outputs);
-    o->outputs = outputs.at;
-    o->output_count = outputs.n;
-    for (size_t i = 0; i < outputs.n; i++) {
-        if (*outputs.at[i] == 0) {
-            return cli_usage(c, "--outputs: a name is empty");
-        }
-    }
-    burin_constant *constants = cli_alloc(c, a->constant.n + 1, sizeof *constants);
-    burin_contents *lists = cli_alloc(c, a->constant.n + 1, sizeof *lists);
-    int status = 0;
-    for (size_t i = 0; i < a->constant.n && status == 0; i++) {
-        status = read_constant(c, a->constant.at[i], constants, lists, o);
-    }
-    o->constants = constants;
-    o->lists = lists;
-    return status;
-}
-
-int cli_load_for(cli *c, const burin_contents *contents, size_t n, burin_model **model) {
-    burin_load_options o;
-    int status = cli_load_options(c, &o);
-    o.contents = contents;
-    o.content_count = n;
-    return status != 0 ? status : cli_report(c, burin_load_with(c->context, c->arguments.operands.at[0], &o, model));
-}
-
-int cli_load(cli *c, burin_model **model) {
-    return cli_load_for(c, NULL, 0, model);
 }

@@ -2,13 +2,13 @@
 #include "cli/cli.h"
 
 int cli_plan(cli *c) {
-    burin_compile_options options = cli_compile_options(c);
+    burin_compile_options options = c->arguments.compile;
     burin_model *model = NULL;
     const char *text = NULL;
-    if (c->arguments.json && c->arguments.dump_after != NULL) {
+    if (c->arguments.json && c->arguments.given.dump_after) {
         return cli_usage(c, "--json and --dump-after: stdout can hold only one of them");
     }
-    if (c->arguments.svg && (c->arguments.json || c->arguments.dump_after != NULL)) {
+    if (c->arguments.svg && (c->arguments.json || c->arguments.given.dump_after)) {
         return cli_usage(c, "--svg and %s: stdout can hold only one of them",
                          c->arguments.json ? "--json" : "--dump-after");
     }

@@ -11,7 +11,7 @@
 /* ---- outputs ---- */
 
 static const char *output_form(const cli *c) {
-    return c->arguments.output_format != NULL ? c->arguments.output_format : "npy";
+    return c->arguments.output_format;
 }
 
 static const char *file_name(cli *c, size_t i) {
@@ -152,16 +152,16 @@ static int check_ranks(cli *c, const burin_model *model, size_t runs) {
 
 int cli_run(cli *c) {
     const cli_arguments *a = &c->arguments;
-    burin_compile_options options = cli_compile_options(c);
+    burin_compile_options options = c->arguments.compile;
     const char *provider;
     burin_model *model = NULL;
     burin_contents *contents = NULL;
     size_t content_count = 0;
     int status = cli_check_provider(c, &provider);
-    if (status == 0 && a->input.n > 0 && a->given.seed) {
+    if (status == 0 && a->inputs.n > 0 && a->given.seed) {
         status = cli_usage(c, "--input and --seed: the inputs are either given or made");
     }
-    if (status == 0 && a->output_format != NULL && a->output_dir == NULL) {
+    if (status == 0 && a->given.output_format && a->output_dir == NULL) {
         status = cli_usage(c, "--output-format needs --output-dir");
     }
     if (status == 0 && a->force && a->output_dir == NULL) {
@@ -179,7 +179,7 @@ int cli_run(cli *c) {
     if (status != 0) {
         return status;
     }
-    const size_t runs = a->given.repeat ? (size_t)a->repeat : 1;
+    const size_t runs = a->repeat;
     status = check_ranks(c, model, runs);
     if (status != 0) {
         return status;

@@ -167,7 +167,7 @@ static int load_other(cli *c, burin_contents *contents, size_t n, burin_model **
 
 static int verify_models(cli *c) {
     const cli_arguments *a = &c->arguments;
-    const burin_compile_options compile = cli_compile_options(c);
+    const burin_compile_options compile = c->arguments.compile;
     burin_verify_options o = BURIN_VERIFY_OPTIONS_INIT;
     const burin_comparison *list = NULL;
     burin_contents *contents = NULL;
@@ -177,7 +177,7 @@ static int verify_models(cli *c) {
     if (status == 0 && a->layers && strcmp(o.provider, "reference") != 0) {
         status = cli_usage(c, "--layers needs --provider reference: emitted C does not keep tensors between");
     }
-    if (status == 0 && a->input.n > 0 && a->given.seed) {
+    if (status == 0 && a->inputs.n > 0 && a->given.seed) {
         status = cli_usage(c, "--input and --seed: the inputs are either given or made");
     }
     if (status == 0) {
@@ -194,7 +194,7 @@ static int verify_models(cli *c) {
     }
     o.compile = &compile;
     o.layers = a->layers;
-    o.runs = a->given.repeat ? (size_t)a->repeat : 1;
+    o.runs = a->repeat;
     burin_array *inputs = cli_arrays(c, o.runs * burin_input_count(model));
     status = cli_get_inputs(c, model, contents, content_count, o.runs, inputs);
     if (status == 0) {

@@ -43,3 +43,4 @@ with tempfile.TemporaryDirectory() as folder:
     run("cmake", "--build", folder / "build")
     assert run(folder / "build/consumer") == version + "\n"
     assert version in run(folder / "usr/bin/burin", "--version")
+    assert (folder / "usr/share/man/man1/burin.1").read_text().startswith(".\\\"")

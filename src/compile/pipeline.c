@@ -80,12 +80,13 @@ static base_status run_passes(base_arena *arena, ops_registry *ops, ir_model *m,
                              .exact = o->exact};
     const char *format = o->target != NULL ? o->target->format : NULL;
     vocabulary words = {format != NULL ? formats_find(format) : NULL, ops};
-    const passes_vocabulary says = {.says = is_said, .is_over = is_over, .is_view = is_view, .user = &words};
     const bool foreign = format != NULL && strcmp(m->format, format) != 0;
+    const passes_vocabulary says = {
+        .says = is_said, .is_over = is_over, .is_view = is_view, .user = &words, .own = !foreign};
     if (o->target != NULL) {
         passes.only = foreign && o->target->foreign_passes != NULL ? o->target->foreign_passes : o->target->passes;
     }
-    passes.vocabulary = foreign && words.format->says != NULL ? &says : NULL;
+    passes.vocabulary = format != NULL && words.format->says != NULL ? &says : NULL;
     passes.dump_after = o->dump_after;
     passes.dump = o->dump;
     const base_status status = passes_run(&passes, m, d);

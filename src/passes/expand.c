@@ -526,7 +526,7 @@ static bool expand_one(expander *x, const ir_node *n, bool quantised) {
     if (!own && passes_from_start(x->c, x->m, x->graph, n)) {
         return true;
     }
-    return said ? connect(x->c, x->m, x->graph, n)
+    return said ? !x->c->vocabulary->own && connect(x->c, x->m, x->graph, n)
                 : expand_wider(x->c, x->m, x->graph, n) || passes_narrow(x->c, x->m, x->graph, n) ||
                       expand_node(x->c, x->m, x->graph, n, false);
 }

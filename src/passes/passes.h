@@ -14,6 +14,7 @@ typedef struct passes_vocabulary {
     bool (*is_over)(void *user, const ir_node *n); /* its kernel writes over what it reads, if nobody else reads that */
     bool (*is_view)(void *user, const ir_node *n); /* what it gives has the memory of its input 0 */
     void *user;
+    bool own; /* the model was read in that format: what has a word keeps it */
 } passes_vocabulary;
 
 /* What pass channels found: channels of integer tensors, those of one value in every run, those that are computed no more; and

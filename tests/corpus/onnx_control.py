@@ -1,5 +1,5 @@
 # ctest: name=corpus.onnx_control, labels=corpus, timeout=900
-"""Control of ONNX against ONNX Runtime: functions of the model, If, Loop, Scan, sequences and optional values.
+"""Control of ONNX against ONNX Runtime: functions of the model, If, Loop, Scan, sequences and optional values; and what newer operator sets lack.
 
 Models are made here, by onnx's own package, and run by ONNX Runtime, by the evaluator and as emitted C; and they are written as
 ONNX again, which passes onnx's checker with full checks and gives the same in ONNX Runtime. A model that is refused must be refused
@@ -38,6 +38,10 @@ def graph(nodes, inputs, outputs, constants=(), name='g'):
 
 def f32(*shape):
     return rng.standard_normal(shape).astype(np.float32)
+
+
+def i64(*v):
+    return np.array(v, np.int64)
 
 
 class Case:
@@ -135,6 +139,13 @@ if_in = loop([node('Less', ['i', 'two'], ['early']),
 case('if_in_loop', [node('Loop', ['m', '', 'v0'], ['f', 's'], body=if_in)], [('x', F, [2]), ('v0', F, [2])], [('f', F, None), ('s', F, None)],
      [constant('m', np.int64(5))], feeds=[dict(x=f32(2), v0=f32(2))])
 
+listed = graph([node('Squeeze', ['i', 'first'], ['at']), node('Gather', ['x', 'at'], ['row']), node('Add', ['v', 'row'], ['n']), node('Not', ['k'], ['nk']),
+                node('Not', ['nk'], ['kk'])], [('i', I, [1]), ('k', B, [1]), ('v', F, None)], [('kk', B), ('n',), ('n',)], [constant('first', i64(0))])
+for m in (3, None):
+    case(f'loop_counts_in_lists_{m}', [node('Loop', ['m', 'yes', 'v0'], ['f', 's'], body=listed)], [('x', F, [4, 2]), ('v0', F, [2])] + [('m', I, [1])] * (m is None),
+         [('f', F, None), ('s', F, None)], [constant('yes', np.array([True]))] + [constant('m', i64(m or 0))] * (m is not None),
+         feeds=[dict(x=f32(4, 2), v0=f32(2), **({} if m else dict(m=i64(n)))) for n in ((1,) if m else (2, 4))], flags=[] if m else ['--max-trips', '5'])
+
 # ---- Scan ----
 scan = graph([node('Add', ['s', 'e'], ['t']), node('Mul', ['t', 'e2'], ['p']), node('Abs', ['e'], ['h2'])], [('s', F, None), ('e', F, None), ('e2', F, None)], [('t',), ('p',), ('h2',)])
 for k, more in enumerate([{}, dict(scan_input_directions=[1, 0]), dict(scan_output_directions=[0, 1]),
@@ -191,6 +202,49 @@ collect.output.append(helper.make_value_info('n', helper.make_sequence_type_prot
 case('sequence_in_loop', [node('SequenceEmpty', [], ['s0']), node('Loop', ['m', '', 's0'], ['s'], body=collect),
                           node('ConcatFromSequence', ['s'], ['o'], axis=0)], [('x', F, [2])], [('o', F, None)],
      [constant('m', np.int64(3))], feeds=[dict(x=f32(2))])
+
+
+# ---- optional values that a run gives, or not ----
+def optional(name, shape, sequence=False):
+    tensor = helper.make_tensor_type_proto(F, shape)
+    return helper.make_value_info(name, helper.make_optional_type_proto(helper.make_sequence_type_proto(tensor) if sequence else tensor))
+
+
+def gives(nodes, *outputs):
+    made = graph(nodes, [], [])
+    made.output.extend(outputs)
+    return made
+
+
+NONE = helper.make_tensor_type_proto(F, [2])
+nothing = gives([helper.make_node('Optional', [], ['e'], type=NONE)], optional('e', [2]))
+something = gives([node('Relu', ['x'], ['r']), node('Optional', ['r'], ['t'])], optional('t', [2]))
+ELSE = graph([node('Neg', ['x'], ['ng'])], [], [('ng',)])
+get = graph([node('OptionalGetElement', ['o'], ['g'])], [], [('g',)])
+case('optional_of_a_run', [node('If', ['c'], ['o'], then_branch=something, else_branch=nothing), node('OptionalHasElement', ['o'], ['h']),
+                           node('If', ['h'], ['y'], then_branch=get, else_branch=ELSE)],
+     [('c', B, []), ('x', F, [2])], [('y', F, None), ('h', B, None)], opset=18, feeds=[dict(c=np.array(v), x=f32(2)) for v in (True, False)])
+case('optional_of_two', [node('If', ['c'], ['o'], then_branch=gives(
+    [node('If', ['d'], ['o2'], then_branch=nothing, else_branch=something)], optional('o2', [2])), else_branch=gives([node('Optional', ['x'], ['t'])], optional('t', [2]))),
+    node('OptionalHasElement', ['o'], ['h']), node('If', ['h'], ['y'], then_branch=get, else_branch=ELSE)],
+     [('c', B, []), ('d', B, []), ('x', F, [2])], [('y', F, None), ('h', B, None)], opset=18,
+     feeds=[dict(c=np.array(c), d=np.array(d), x=f32(2)) for c in (True, False) for d in (True, False)])
+case('optional_of_a_sequence', [node('If', ['c'], ['o'], then_branch=gives([helper.make_node('Optional', [], ['e'], type=helper.make_sequence_type_proto(NONE))],
+                                                                          optional('e', [2], True)),
+                                     else_branch=gives([node('SequenceConstruct', ['x', 'x'], ['s']), node('Optional', ['s'], ['t'])], optional('t', [2], True))),
+                                node('OptionalHasElement', ['o'], ['h']), node('If', ['h'], ['y'], then_branch=graph(
+                                    [node('OptionalGetElement', ['o'], ['g']), node('ConcatFromSequence', ['g'], ['j'], axis=0)], [], [('j',)]),
+                                    else_branch=graph([node('Concat', ['x', 'x'], ['ng'], axis=-1), node('Abs', ['ng'], ['ab'])], [], [('ab',)]))],
+     [('c', B, []), ('x', F, [2])], [('y', F, None)], opset=18, feeds=[dict(c=np.array(v), x=f32(2)) for v in (True, False)])
+case('optional_as_output', [node('If', ['c'], ['o'], then_branch=something, else_branch=nothing)], [('c', B, []), ('x', F, [2])], [], opset=18,
+     refused='an output that a run may leave without content')
+CASES[-1].model.graph.output.append(optional('o', [2]))
+
+# ---- what newer operator sets lack ----
+for sizes in ([1, 2, 3, 2], [1, 2, 9, 6], [1, 2, 5, 11]):
+    case('resize_tf_half_pixel_for_nn_' + 'x'.join(map(str, sizes)), [
+        node('Resize', ['x', '', '', 'sizes'], ['y'], coordinate_transformation_mode='tf_half_pixel_for_nn', mode='nearest')],
+        [('x', F, [1, 2, 4, 5])], [('y', F, None)], [constant('sizes', np.array(sizes))], opset=13, feeds=[dict(x=f32(1, 2, 4, 5))])
 
 
 # ---- running ----

@@ -54,7 +54,6 @@ REFUSED = {  # words of a refusal: why it is one, whatever the manifest says
     "a tensor may have 8": "more than 8 extents",
     "FeatureVectorizer": "an operator that is missing",
     "shape: entry 3 is 0": "a shape of the standard that ONNX Runtime reads another way",
-    "Loop/body/node[0] \"range_body_squeeze\"": "a Loop that counts in a list",
     '"sclbl-onnx-node1" Gemm: extents 2 and 4 cannot': "a bias that does not fit, for ONNX Runtime neither",
     "S is f32, and must be f16": "a scale of another type than what it scales",
 }
@@ -136,7 +135,7 @@ def kinds_of(model):
     """What each output is; a sequence of maps from a class to its score is read as the tensor of scores."""
     types = [o.type for o in model.graph.output]
     maps = lambda t: t.HasField("sequence_type") and t.sequence_type.elem_type.HasField("map_type")
-    return ["tensor_type" if maps(t) else t.WhichOneof("value") for t in types]
+    return ["tensor_type" if maps(t) else t.WhichOneof("value") or "tensor_type" for t in types]  # of no stated type: a tensor
 
 
 def recorded(path, provider):

@@ -102,11 +102,12 @@ static void add_arguments(onnx_op *op, branch *branches, onnx_tensors *inputs) {
     }
 }
 
-static bool check_results(onnx_op *op, const branch *branches) {
+static bool check_results(onnx_op *op, branch *branches) {
     onnx_reader *r = op->r;
     for (size_t i = 0; i < op->output_count; i++) {
-        const onnx_value *a = &branches[0].given.at[i], *b = &branches[1].given.at[i];
-        if (!onnx_alike(r, &branches[0].scope, a, &branches[1].scope, b)) {
+        onnx_value *a = &branches[0].given.at[i], *b = &branches[1].given.at[i];
+        if (!onnx_alike(r, &branches[0].scope, a, &branches[1].scope, b) &&
+            !onnx_make_maybe(op, &branches[0].scope, a, &branches[1].scope, b)) {
             onnx_op_unsupported(op,
                                 base_printf(r->arena, "operator If whose output %zu is %s or %s", i,
                                             onnx_value_print(r, &branches[0].scope, a),

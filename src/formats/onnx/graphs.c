@@ -242,6 +242,15 @@ static void warn(onnx_reader *r, const wire_path *path, uint64_t byte, const cha
     base_warn(r->d, &place, "%s", what);
 }
 
+/* Is it an optional value, or a sequence of some, whose content only a run gives? */
+static bool may_lack(const onnx_value *v) {
+    bool may = v->kind == ONNX_AN_OPTIONAL && v->tensor != IR_NONE;
+    for (size_t i = 0; i < v->n && !may; i++) {
+        may = may_lack(&v->at[i]);
+    }
+    return may;
+}
+
 static void read_outputs(onnx_reader *r, const wire_path *path, const parts *p, onnx_scope *scope) {
     bool lists = false;
     for (size_t i = 0; i < p->outputs.n && !wire_pb_failed(&r->pb); i++) {
@@ -255,6 +264,11 @@ static void read_outputs(onnx_reader *r, const wire_path *path, const parts *p, 
         const onnx_value *value = wire_pb_failed(&r->pb) ? NULL : onnx_find(r, scope, s.name);
         const bool unknown = value && onnx_is_unknown(r, scope, value);
         base_text form = {.arena = r->arena};
+        if (value && !unknown && may_lack(value)) {
+            formats_note(r->notes, &place, p->outputs.at[i].at, "an output that a run may leave without content",
+                         "give what is in it, and whether it is there, as tensors");
+            continue;
+        }
         if (value && !unknown) {
             onnx_put_form(&form, value);
             *BASE_PUSH(r->arena, &r->m->gives) = (ir_listed){s.name, form.at};

@@ -28,6 +28,21 @@ static uint32_t take(const onnx_loop *l, onnx_scope *scope, const onnx_slices *s
     return onnx_finish(&gather);
 }
 
+/* A scalar of the scope, as the body takes it. */
+static onnx_value head_of(const onnx_loop *l, onnx_scope *scope, size_t i, uint32_t scalar) {
+    onnx_value value = {.tensor = scalar};
+    if (l->listed[i]) {
+        const ir_tensor t = onnx_graph_of(l->op->r, scope)->tensors.at[scalar];
+        const ir_shape one = ir_shape_of(1, &(int64_t){1});
+        value.tensor = t.data ? ir_tensor_add(l->op->r->m, onnx_graph_of(l->op->r, scope), t.name, t.type, &one)
+                              : onnx_make_reshape(l->op, scope, scalar, &one);
+        if (t.data) {
+            onnx_graph_of(l->op->r, scope)->tensors.at[value.tensor].data = t.data;
+        }
+    }
+    return value;
+}
+
 bool onnx_read_round(const onnx_loop *l, onnx_scope *scope, uint32_t index, const onnx_value *carried,
                      onnx_round *round) {
     onnx_op *op = l->op;
@@ -36,8 +51,8 @@ bool onnx_read_round(const onnx_loop *l, onnx_scope *scope, uint32_t index, cons
     const size_t notes = formats_notes_count(r->notes), lead = l->counts ? 1 : 0;
     onnx_values inputs = {0}, outputs = {0};
     if (l->counts) { /* a round that runs has a condition that holds */
-        *BASE_PUSH(r->arena, &inputs) = (onnx_value){.tensor = index};
-        *BASE_PUSH(r->arena, &inputs) = (onnx_value){.tensor = onnx_make_scalar(op, scope, BASE_BOOL, 1)};
+        *BASE_PUSH(r->arena, &inputs) = head_of(l, scope, 0, index);
+        *BASE_PUSH(r->arena, &inputs) = head_of(l, scope, 1, onnx_make_scalar(op, scope, BASE_BOOL, 1));
     }
     for (size_t i = 0; i < l->carried_count; i++) {
         *BASE_PUSH(r->arena, &inputs) = carried[i];
@@ -80,15 +95,22 @@ void onnx_give_results(const onnx_loop *l, const onnx_value *carried, const uint
     }
 }
 
-bool onnx_count_given(onnx_loop *l) {
+bool onnx_read_outline(onnx_loop *l) {
     onnx_reader *r = l->op->r;
     const wire_path path = {.outer = l->op->path, .name = l->body->name, .index = WIRE_NO_INDEX};
     const size_t lead = (l->counts ? 1 : 0) + l->carried_count;
     wire_message m = l->body->message;
     wire_pb_field f;
-    size_t n = 0;
+    size_t n = 0, inputs = 0;
     while (wire_pb_next(&r->pb, &path, &m, &f)) {
         n += f.number == ONNX_GRAPH_OUTPUT;
+        if (f.number == ONNX_GRAPH_INPUT && inputs < 2 && l->counts) {
+            const wire_path place = {.outer = &path, .name = "input", .index = (int64_t)inputs};
+            const char *dims[IR_MAX_RANK];
+            ir_tensor t;
+            l->listed[inputs++] =
+                onnx_read_value(r, &place, wire_pb_message(&r->pb, &place, &f), &t, dims) && t.shape.rank == 1;
+        }
     }
     if (!onnx_op_failed(l->op) && (n < lead || l->op->output_count > n - (l->counts ? 1 : 0))) {
         onnx_op_error(l->op, "its body gives %zu outputs, for %zu carried values and %zu outputs of the node", n,
@@ -168,7 +190,7 @@ void onnx_read_loop(onnx_op *op) {
     }
     l.carried = op->values + 2;
     l.carried_count = op->input_count < 2 ? 0 : op->input_count - 2;
-    if (onnx_count_given(&l)) {
+    if (onnx_read_outline(&l)) {
         l.given = BASE_NEWS(r->arena, onnx_slices, l.given_count + 1); /* along axis 0, from the front */
         onnx_read_rounds(&l);
     }

@@ -19,6 +19,7 @@ typedef struct onnx_loop {
     onnx_op *op;
     const onnx_attr *body;
     bool counts;    /* the body takes the round's number and the condition first, and gives the condition first */
+    bool listed[2]; /* the body states that number, that condition as a list of one: exporters before version 11 did */
     int64_t rounds; /* how many at most; -1: not known, or no such limit */
     uint32_t limit; /* a tensor, i64 without dimensions, that says how many at most; IR_NONE: none, or known */
     int condition;  /* of the first round: 0, 1; -1: first says it, a bool without dimensions */
@@ -45,8 +46,8 @@ void onnx_give_results(const onnx_loop *l, const onnx_value *carried, const uint
 /* Reads the loop in the way that fits. Outputs are given, or a fault, or noted. */
 void onnx_read_rounds(const onnx_loop *l);
 
-/* How many slices a round gives, by the body's outputs. false: a fault. */
-bool onnx_count_given(onnx_loop *l);
+/* What the body states: how many slices a round gives, and what is a list. false: a fault. */
+bool onnx_read_outline(onnx_loop *l);
 
 /* ---- while.c ---- */
 /* A node over graphs of its own. false: a fault; or noted: the body changes shapes, or holds what is not supported. */

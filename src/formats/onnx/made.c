@@ -52,6 +52,15 @@ uint32_t onnx_make_list(const onnx_op *op, onnx_scope *scope, const int64_t *val
     return add_constant(op, scope, BASE_I64, &shape, data);
 }
 
+uint32_t onnx_make_zeros(const onnx_op *op, onnx_scope *scope, base_type type, const ir_shape *shape) {
+    static const uint64_t zero;
+    const ir_shape scalar = {0};
+    const uint32_t element = add_constant(op, scope, type, &scalar, &zero);
+    onnx_op fill = onnx_make(op, scope, "fill", &element, 1);
+    ir_attr_ints(op->r->m, fill.node, "shape", shape->dim, shape->rank);
+    return onnx_finish(&fill);
+}
+
 uint32_t onnx_make_reshape(const onnx_op *op, onnx_scope *scope, uint32_t tensor, const ir_shape *shape) {
     onnx_op made = onnx_make(op, scope, "reshape", &tensor, 1);
     ir_attr_ints(op->r->m, made.node, "shape", shape->dim, shape->rank);

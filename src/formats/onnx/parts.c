@@ -9,7 +9,7 @@ const char *onnx_kind_name(const onnx_value *v) {
 }
 
 void onnx_parts(onnx_reader *r, const onnx_value *v, onnx_tensors *out) {
-    if (v->kind == ONNX_A_TENSOR && v->tensor != IR_NONE) {
+    if (v->tensor != IR_NONE) {
         *BASE_PUSH(r->arena, out) = v->tensor;
     }
     for (size_t i = 0; i < v->n; i++) {
@@ -28,8 +28,8 @@ bool onnx_is_unknown(const onnx_reader *r, const onnx_scope *scope, const onnx_v
 
 onnx_value onnx_rebuild(onnx_reader *r, const onnx_value *v, const uint32_t *tensors, size_t *at) {
     onnx_value made = *v;
+    made.tensor = v->tensor == IR_NONE ? IR_NONE : tensors[(*at)++];
     if (v->kind == ONNX_A_TENSOR) {
-        made.tensor = v->tensor == IR_NONE ? IR_NONE : tensors[(*at)++];
         return made;
     }
     onnx_value *parts = BASE_NEWS(r->arena, onnx_value, v->n + 1);
@@ -54,14 +54,11 @@ onnx_value onnx_like(onnx_reader *r, const onnx_scope *from, const onnx_value *v
 
 bool onnx_alike(onnx_reader *r, const onnx_scope *a_scope, const onnx_value *a, const onnx_scope *b_scope,
                 const onnx_value *b) {
-    bool alike = a->kind == b->kind && a->n == b->n;
-    if (alike && a->kind == ONNX_A_TENSOR) {
-        alike = (a->tensor == IR_NONE) == (b->tensor == IR_NONE);
-        if (alike && a->tensor != IR_NONE) {
-            const ir_tensor *s = &onnx_graph_of(r, a_scope)->tensors.at[a->tensor];
-            const ir_tensor *t = &onnx_graph_of(r, b_scope)->tensors.at[b->tensor];
-            alike = s->type == t->type && ir_shape_same(&s->shape, &t->shape);
-        }
+    bool alike = a->kind == b->kind && a->n == b->n && (a->tensor == IR_NONE) == (b->tensor == IR_NONE);
+    if (alike && a->tensor != IR_NONE) {
+        const ir_tensor *s = &onnx_graph_of(r, a_scope)->tensors.at[a->tensor];
+        const ir_tensor *t = &onnx_graph_of(r, b_scope)->tensors.at[b->tensor];
+        alike = s->type == t->type && ir_shape_same(&s->shape, &t->shape);
     }
     for (size_t i = 0; i < a->n && alike; i++) {
         alike = onnx_alike(r, a_scope, &a->at[i], b_scope, &b->at[i]);
@@ -74,7 +71,8 @@ const char *onnx_value_print(onnx_reader *r, const onnx_scope *scope, const onnx
         return base_printf(r->arena, "a sequence of %zu", v->n);
     }
     if (v->kind == ONNX_AN_OPTIONAL && v->n) {
-        return base_printf(r->arena, "an optional value with %s", onnx_value_print(r, scope, v->at));
+        return base_printf(r->arena, "an optional value %s %s", v->tensor == IR_NONE ? "with" : "that may have",
+                           onnx_value_print(r, scope, v->at));
     }
     if (v->kind == ONNX_AN_OPTIONAL || v->tensor == IR_NONE) {
         return v->kind == ONNX_AN_OPTIONAL ? "an optional value without content" : "absent";

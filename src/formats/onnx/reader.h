@@ -10,8 +10,10 @@ typedef enum onnx_kind { ONNX_A_TENSOR, ONNX_A_SEQUENCE, ONNX_AN_OPTIONAL } onnx
 /* What a name stands for. Sequences and optional values are known by their parts: no tensor of the graph is one. */
 typedef struct onnx_value {
     onnx_kind kind;
-    uint32_t tensor; /* of a tensor: in the graph that its scope reads into; IR_NONE: absent */
-    size_t n;        /* values of a sequence; of an optional value 1 or 0 */
+    /* Of a tensor: in the graph that its scope reads into; IR_NONE: absent. Of an optional value: a bool without dimensions, whether
+     * a run gives it its content; IR_NONE: n says it. */
+    uint32_t tensor;
+    size_t n; /* values of a sequence; of an optional value 1 or 0 */
     const struct onnx_value *at;
     const char
         *instead; /* what the tensor is given in the place of, and how to read it; NULL: it is what the file says */

@@ -94,7 +94,7 @@ static bool begin(onnx_loop *l, size_t first, int64_t *through) {
         return false;
     }
     l->carried_count = op->input_count - first - (size_t)*through;
-    return onnx_count_given(l) && is_known(op);
+    return onnx_read_outline(l) && is_known(op);
 }
 
 static onnx_loop new_loop(onnx_op *op) {

@@ -54,8 +54,8 @@ onnx_value onnx_reach(onnx_reader *r, onnx_scope *scope, const onnx_value *value
     if (!scope->outer || scope->graph == scope->outer->graph) {
         return inner;
     }
+    inner.tensor = value->tensor == IR_NONE ? IR_NONE : capture(r, scope, value->tensor);
     if (value->kind == ONNX_A_TENSOR) {
-        inner.tensor = value->tensor == IR_NONE ? IR_NONE : capture(r, scope, value->tensor);
         return inner;
     }
     onnx_value *parts = BASE_NEWS(r->arena, onnx_value, value->n + 1);

@@ -339,6 +339,53 @@ void onnx_read_optional(onnx_op *op) {
     give_parts(op, ONNX_AN_OPTIONAL, op->values, some ? 1 : 0);
 }
 
+/* Is there a content? As a tensor of the scope. */
+static uint32_t presence_of(onnx_op *op, onnx_scope *scope, const onnx_value *v) {
+    return v->tensor != IR_NONE ? v->tensor : onnx_make_scalar(op, scope, BASE_BOOL, v->n != 0);
+}
+
+/* Zeros in the place of each tensor of a value of another scope. false: noted. */
+static bool make_blank(onnx_op *op, onnx_scope *from, const onnx_value *v, onnx_scope *to, onnx_value *out) {
+    onnx_reader *r = op->r;
+    onnx_tensors parts = {0};
+    size_t at = 0;
+    onnx_parts(r, v, &parts);
+    for (size_t i = 0; i < parts.n; i++) {
+        const ir_tensor t = onnx_graph_of(r, from)->tensors.at[parts.at[i]];
+        if (ir_shape_open(&t.shape)) {
+            onnx_op_unsupported(op, "an optional value of an extent that data decides", "let it always be there");
+            return false;
+        }
+        parts.at[i] = onnx_make_zeros(op, to, t.type, &t.shape);
+        if (parts.at[i] == IR_NONE) {
+            return false;
+        }
+    }
+    *out = onnx_rebuild(r, v, parts.at, &at);
+    return true;
+}
+
+bool onnx_make_maybe(onnx_op *op, onnx_scope *a_scope, onnx_value *a, onnx_scope *b_scope, onnx_value *b) {
+    if (a->kind != ONNX_AN_OPTIONAL || b->kind != ONNX_AN_OPTIONAL || (!a->n && !b->n) ||
+        (a->n && b->n && !onnx_alike(op->r, a_scope, a->at, b_scope, b->at))) {
+        return false;
+    }
+    for (size_t k = 0; k < 2; k++) {
+        onnx_value *v = k ? b : a, *other = k ? a : b;
+        onnx_scope *scope = k ? b_scope : a_scope;
+        v->tensor = presence_of(op, scope, v);
+        if (!v->n) {
+            onnx_value *blank = BASE_NEW(op->r->arena, onnx_value);
+            if (!make_blank(op, k ? a_scope : b_scope, other->at, scope, blank)) {
+                return false;
+            }
+            v->n = 1;
+            v->at = blank;
+        }
+    }
+    return true;
+}
+
 void onnx_read_optional_get(onnx_op *op) {
     if (!has_counts(op, 1, 1)) {
         return;
@@ -348,6 +395,7 @@ void onnx_read_optional_get(onnx_op *op) {
         onnx_op_error(op, "input 0 is an optional value without content");
         return;
     }
+    /* of one that a run leaves without content zeros, as of a place outside (gather.op) */
     onnx_give_value(op, 0, v->kind == ONNX_AN_OPTIONAL ? v->at : v);
 }
 
@@ -356,6 +404,10 @@ void onnx_read_optional_has(onnx_op *op) {
         return;
     }
     const onnx_value *v = op->input_count ? &op->values[0] : NULL;
+    if (v && v->kind == ONNX_AN_OPTIONAL && v->tensor != IR_NONE) {
+        onnx_give(op, 0, v->tensor);
+        return;
+    }
     const bool some = v && (v->kind == ONNX_AN_OPTIONAL ? v->n : v->kind == ONNX_A_SEQUENCE || v->tensor != IR_NONE);
     onnx_give(op, 0, onnx_make_scalar(op, op->scope, BASE_BOOL, some));
 }

@@ -42,6 +42,8 @@ uint32_t onnx_finish(onnx_op *op);
 /* A constant of that type, i64, i32 or bool: a scalar, or a list. */
 uint32_t onnx_make_scalar(const onnx_op *op, onnx_scope *scope, base_type type, int64_t value);
 uint32_t onnx_make_list(const onnx_op *op, onnx_scope *scope, const int64_t *values, size_t n);
+/* Zeros, by a node. IR_NONE as above. */
+uint32_t onnx_make_zeros(const onnx_op *op, onnx_scope *scope, base_type type, const ir_shape *shape);
 /* The tensor under another shape of as many elements; IR_NONE as above. */
 uint32_t onnx_make_reshape(const onnx_op *op, onnx_scope *scope, uint32_t tensor, const ir_shape *shape);
 /* Elements of index [from, from + count) along an axis. */
@@ -63,6 +65,9 @@ onnx_value onnx_like(onnx_reader *r, const onnx_scope *from, const onnx_value *v
 /* The same structure, types and shapes? */
 bool onnx_alike(onnx_reader *r, const onnx_scope *a_scope, const onnx_value *a, const onnx_scope *b_scope,
                 const onnx_value *b);
+/* Of two optional values the one that may have what either has: false: they are none, or what they may have is not alike; or
+ * noted. Each becomes that in its own scope, and says so there: zeros stand for what it has not. */
+bool onnx_make_maybe(onnx_op *op, onnx_scope *a_scope, onnx_value *a, onnx_scope *b_scope, onnx_value *b);
 /* "a sequence of 3", "f32 2x3" */
 const char *onnx_value_print(onnx_reader *r, const onnx_scope *scope, const onnx_value *v);
 

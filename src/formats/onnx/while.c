@@ -112,17 +112,6 @@ static uint32_t put_slice(loop_graphs *w, const onnx_slices *s, uint32_t grown, 
     return onnx_finish(&put);
 }
 
-static uint32_t first_contents(loop_graphs *w, base_type type, const ir_shape *shape) {
-    static const uint64_t zero;
-    const ir_shape scalar = {0};
-    ir_graph *g = onnx_graph_of(w->r, w->op->scope);
-    const uint32_t element = ir_tensor_add(w->r->m, g, "", type, &scalar);
-    g->tensors.at[element].data = &zero;
-    onnx_op fill = onnx_make(w->op, w->op->scope, "fill", &element, 1);
-    ir_attr_ints(w->r->m, fill.node, "shape", shape->dim, shape->rank);
-    return onnx_finish(&fill);
-}
-
 static bool grow(loop_graphs *w, uint32_t index) {
     const onnx_loop *l = w->l;
     w->before_grown = w->inputs.n;
@@ -252,7 +241,7 @@ static bool make_arguments(loop_graphs *w) {
     }
     for (size_t i = 0; i < l->given_count; i++) {
         const ir_tensor t = tensor_of(w, &w->body, w->inputs.at[w->before_grown + i]);
-        const uint32_t start = first_contents(w, t.type, &t.shape);
+        const uint32_t start = onnx_make_zeros(w->op, w->op->scope, t.type, &t.shape);
         if (start == IR_NONE) {
             return false;
         }

@@ -264,11 +264,13 @@ static base_status compile(burin_context *c, void *arguments) {
     check_result result;
     target_files files = {0};
     const char *layout = NULL;
+    bool in_f32 = false;
     base_status status = api_resolve(c, m, call->options, &o);
     if (status != BASE_OK) {
         return status;
     }
     o.compile.layout = &layout;
+    o.compile.in_f32 = &in_f32;
     status =
         o.compile.target->needs_plan ? make_plan(c, m, &o, &changed, &plan) : compile_without_plan(c, &o, m, &changed);
     target_options t = {.layout = given.layout,

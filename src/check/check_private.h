@@ -82,9 +82,10 @@ const void *check_dense(base_arena *arena, const plan_tensor *t, const ir_shape 
 typedef enum check_rounding {
     CHECK_BITS,    /* not at all */
     CHECK_NETWORK, /* by what a whole network makes of other constants: 1e-4 of themselves and 1e-5 of the largest */
-    CHECK_FORMAT /* as that, and floats of 16 bits by what operators of another format round: of f16 1/256 of both, of bf16 1/32 */
+    CHECK_FORMAT, /* as that, and floats of 16 bits by what operators of another format round: of f16 1/256 of both, of bf16 1/32 */
+    CHECK_IN_F32  /* as that, of what f64 was computed in f32 for; whole numbers, which may be cut off reals, by 1 and 2^-20 of themselves */
 } check_rounding;
-/* Integers by bits, reals as that says. */
+/* Integers by bits, but for the last, reals as that says. */
 bool check_same_values(const ir_tensor *t, const void *got, const void *want, check_rounding rounding);
 /* Where the two differ most, and by what, in brackets behind a blank; "" where they do not. In arena. */
 const char *check_difference(base_arena *arena, const ir_tensor *t, const void *got, const void *want);

@@ -93,7 +93,8 @@ static bool same_output(rereader *r, size_t output, const void *want, const void
     (void)ir_tensor_bytes(t, &bytes);
     (void)ir_shape_elements(&t->shape, &n);
     if (memcmp(want, got, (size_t)bytes) == 0 || !r->requantised) {
-        return check_same_values(t, got, want, r->rounded ? CHECK_FORMAT : CHECK_BITS);
+        const bool in_f32 = r->o->in_f32 != NULL && *r->o->in_f32;
+        return check_same_values(t, got, want, in_f32 ? CHECK_IN_F32 : r->rounded ? CHECK_FORMAT : CHECK_BITS);
     }
     const bool is_real = base_type_is_float(t->type);
     if (!is_real && base_type_bits(t->type) != 8 && base_type_bits(t->type) != 16) {

@@ -25,6 +25,7 @@ typedef struct compile_options {
     base_text *dump;
     bool exact;          /* of passes_context */
     const char **layout; /* becomes passes_context.layout; NULL: nobody asks */
+    bool *in_f32;        /* likewise; and the check of what is written reads it */
 } compile_options;
 
 /* A C identifier from a file's name: letters, digits and _ kept, the rest _, never first a digit, never a keyword. */

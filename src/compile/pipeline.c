@@ -93,6 +93,9 @@ static base_status run_passes(base_arena *arena, ops_registry *ops, ir_model *m,
     if (o->layout != NULL) {
         *o->layout = passes.layout;
     }
+    if (o->in_f32 != NULL) {
+        *o->in_f32 = passes.in_f32;
+    }
     if (channels != NULL) {
         *channels = (plan_channels){passes.channels.all, passes.channels.constant, passes.channels.dropped,
                                     passes.channels.macs, passes.channels.bytes};

@@ -86,6 +86,14 @@ lang_program *lang_fold(base_arena *arena, const lang_program *p, uint64_t max_b
 const lang_program *lang_spread(base_arena *arena, const lang_program *p);
 /* Is the tensor one that lang_spread made? Of which, and how many places apart elements are along each extent. */
 bool lang_is_spread(const lang_program *p, uint32_t tensor, uint32_t *from, int64_t *apart);
+/* The same program with f32 for values of a type that a format has not: f64, which rounds otherwise, or floats of 8 bits and fewer
+ * (but powers of two alone), whose every result is brought to the nearest of its type: the same values but the sign of zero. *exact: where
+ * the inputs' values are f32's, those of the outputs are the same. NULL: a word needs their bits, or a sum of small floats rounds at each step. */
+typedef enum lang_carries { LANG_CARRIES_F64, LANG_CARRIES_SMALL } lang_carries;
+bool lang_is_carried(lang_carries what, base_type type);
+lang_program *lang_carried(base_arena *arena, const lang_program *p, lang_carries what, bool *exact);
+/* Elements of such a type as f32; *exact becomes false where one is none. */
+const void *lang_carried_data(base_arena *arena, base_type type, const void *data, uint64_t count, bool *exact);
 /* Substitutes stage s into all its readers and drops it: legal for any stage without rec; the caller judges the cost.
  * A read with fill becomes if(in range, body, fill). An output keeps its stage. NULL: an extent reads the stage, or
  * there are more nodes or variables than a program or stage may have. */
@@ -94,8 +102,7 @@ lang_program *lang_inline(base_arena *arena, const lang_program *p, uint32_t sta
  * words), one product, one sum, one shift and a clamp: on every number that can come the same value, which is proved at every
  * step. wide: products of 64 bits are cheap; else two products of 32 bits are tried first. *work: how many words may
  * still be evaluated, for as many programs as share it; what would take more stays. *found: how many expressions. NULL: none. */
-lang_program *lang_stairs(base_arena *arena, const lang_program *p, bool wide, uint64_t *work,
-                          uint32_t *found);
+lang_program *lang_stairs(base_arena *arena, const lang_program *p, bool wide, uint64_t *work, uint32_t *found);
 /* In place of what makes one byte of two through their sum or difference, two products, a sum, one shift and a clamp: the same at
  * each of at most 65,536 pairs. *found: in how many stages. NULL: in none. */
 lang_program *lang_planes(base_arena *arena, const lang_program *p, uint64_t *work, uint32_t *found);

@@ -12,7 +12,7 @@
 
 #define FOLD_LIMIT 65536u /* bytes of one table */
 
-static bool may_expand(const ir_graph *g, const ir_node *n) {
+bool speak_may(const ir_graph *g, const ir_node *n) {
     bool values = ir_control_of(n) == IR_PLAIN && !ir_is_fused(n) && n->output_count > 0;
     for (size_t k = 0; values && k < n->input_count + n->output_count; k++) {
         const uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
@@ -118,7 +118,8 @@ static bool speaks_as(speaker *s, const ir_node *n, const lang_program *p) {
 }
 
 /* As convolutions, where sums leave out places. */
-static bool speaks(speaker *s, const ir_node *n, const lang_program *p) {
+bool speak_as(speaker *s, const ir_node *n, const lang_program *p) {
+    p = lang_fold(s->scratch, p, FOLD_LIMIT);
     const lang_program *wide = lang_spread(s->scratch, p);
     return (wide != p && speaks_as(s, n, wide)) || speaks_as(s, n, p);
 }
@@ -283,8 +284,7 @@ static bool expand_node(passes_context *c, ir_model *m, uint32_t graph, const ir
     if (said && whole) {
         without_scales(g, n);
     }
-    said = said &&
-           ((!whole && (renamed(&s, n) || rephrased(&s, n, p))) || speaks(&s, n, lang_fold(scratch, p, FOLD_LIMIT)));
+    said = said && ((!whole && (renamed(&s, n) || rephrased(&s, n, p))) || speak_as(&s, n, p));
     base_arena_free(scratch);
     return said;
 }
@@ -375,7 +375,7 @@ static bool may_connect(const ir_graph *g, const ir_node *n) {
     return strcmp(n->op, "batch_matmul") == 0 && w != NULL && w->shape.rank == 2 && w->type == BASE_F32 &&
            (w->data != NULL || is_dequantised(g, n->inputs[1])) && g->tensors.at[n->inputs[0]].data == NULL &&
            g->tensors.at[n->inputs[0]].state == IR_NONE && g->tensors.at[n->outputs[0]].state == IR_NONE &&
-           may_expand(g, n);
+           speak_may(g, n);
 }
 
 /* Over the leading extents as they are: the product may be quantised. */
@@ -433,6 +433,9 @@ typedef struct expander {
         *quant;     /* of each tensor there was: its scales; in the graph only converted ones have them meanwhile */
     bool *converts; /* of each of them: a conversion from or to reals is said by its scales */
     base_diags *d;
+    speak_carrier carrier;
+    base_place rounds; /* the first node that computes on f64, and is said in f32 */
+    size_t rounding;   /* how many there are */
 } expander;
 
 static bool has_scales(const ir_graph *g, const ir_node *n) {
@@ -512,23 +515,49 @@ static bool expand_places(passes_context *c, ir_model *m, uint32_t graph, const 
     return said;
 }
 
-static bool expand_one(expander *x, const ir_node *n, bool quantised) {
+static bool has_small_floats(const ir_graph *g, const ir_node *n) {
+    bool has = false;
+    for (size_t k = 0; k < n->input_count + n->output_count; k++) {
+        const uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
+        has = has || (t != IR_NONE && lang_is_carried(LANG_CARRIES_SMALL, g->tensors.at[t].type));
+    }
+    return has;
+}
+
+/* Node i of the graph as it was, on f64, in f32, where nothing else says it. */
+static bool expand_rounded(expander *x, const ir_node *n, size_t i) {
+    bool rounds = false;
+    if (!speak_carry(&x->carrier, n, LANG_CARRIES_F64, &rounds)) {
+        return false;
+    }
+    if (rounds && x->rounding++ == 0) {
+        x->rounds = ir_place_node(x->m, x->carrier.before, i);
+    }
+    return true;
+}
+
+static bool expand_one(expander *x, const ir_node *n, size_t i, bool quantised) {
     ir_graph *g = &x->m->graphs.at[x->graph];
+    bool rounds = false;
     if (quantised) {
         return expand_quantised(x, n);
     }
+    if (has_small_floats(g, n)) {
+        return speak_carry(&x->carrier, n, LANG_CARRIES_SMALL, &rounds);
+    }
+    speak_carry_seen(&x->carrier, n);
     if (expand_places(x->c, x->m, x->graph, n)) {
         return true;
     }
     base_arena *scratch = base_arena_new(base_arena_memory(x->c->arena));
-    const bool own = passes_says(x->c, scratch, x->m, g, n), said = own || !may_expand(g, n);
+    const bool own = passes_says(x->c, scratch, x->m, g, n), said = own || !speak_may(g, n);
     base_arena_free(scratch);
     if (!own && passes_from_start(x->c, x->m, x->graph, n)) {
         return true;
     }
     return said ? !x->c->vocabulary->own && connect(x->c, x->m, x->graph, n)
                 : expand_wider(x->c, x->m, x->graph, n) || passes_narrow(x->c, x->m, x->graph, n) ||
-                      expand_node(x->c, x->m, x->graph, n, false);
+                      expand_node(x->c, x->m, x->graph, n, false) || expand_rounded(x, n, i);
 }
 
 /* Which nodes compute on quantised numbers; the graph's tensors lose their scales, but for those that conversions need. */
@@ -564,10 +593,11 @@ static base_status expand_graph(expander *x, bool integers) {
     base_status status = BASE_OK;
     const bool *quantised = integers ? find_quantised(x, old, count) : BASE_NEWS(x->c->arena, bool, count + 1);
     const ir_graph before = *g;
+    x->carrier = speak_carry_begin(x->c, x->m, x->graph, &before);
     g->nodes.at = NULL;
     g->nodes.n = g->nodes.cap = 0;
     for (size_t i = 0; i < count; i++) {
-        if (expand_one(x, &old[i], quantised[i])) {
+        if (expand_one(x, &old[i], i, quantised[i])) {
             x->c->expanded = true;
             continue;
         }
@@ -593,10 +623,19 @@ base_status passes_expand(passes_context *c, ir_model *m, base_diags *d) {
     const bool integers = passes_asked(c, "unscale");
     base_status status = BASE_OK;
     const size_t count = m->graphs.n;
+    expander x = {.c = c, .m = m, .d = d};
     for (size_t i = 0; c->vocabulary != NULL && i < count; i++) {
-        expander x = {.c = c, .m = m, .graph = (uint32_t)i, .d = d};
+        x.graph = (uint32_t)i;
         const base_status own = expand_graph(&x, integers);
         status = status == BASE_OK ? own : status;
+    }
+    if (x.rounding > 0) {
+        c->in_f32 = true;
+        base_warn(
+            d, &x.rounds,
+            "it computes on f64, for which the format has no kernels: written in f32, with 24 bits of each number "
+            "where there were 53, and infinities above 3.4e38 (%zu operator%s in all)",
+            x.rounding, x.rounding == 1 ? "" : "s");
     }
     if (c->vocabulary != NULL && integers) {
         bare_states(m);

@@ -31,6 +31,7 @@ typedef struct passes_context {
     unsigned opt_level;
     const passes_vocabulary *vocabulary; /* NULL: everything can be said */
     bool expanded;                       /* pass expand has said operators in others */
+    bool in_f32;                         /* set by pass expand: it has said what computes on f64 in f32 */
     const char *layout;                  /* of pass layout: what it left, one line; NULL: it did not run */
     const char *only;                    /* the passes that may run, a blank between; NULL: all */
     const char *without;                 /* passes that may not run, a blank between; NULL: none */

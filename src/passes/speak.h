@@ -136,6 +136,28 @@ uint32_t speak_stage(speaker *s, const lang_stage *stage);
 /* The whole program: the tensors of its outputs. false: it cannot be said; what was added is taken back. */
 bool speak_program(speaker *s, uint32_t *outputs);
 
+/* ---- expand.c ---- */
+/* No control flow, no scales, fixed extents. */
+bool speak_may(const ir_graph *g, const ir_node *n);
+/* The node's program, or one that is the same, in the node's place: behind the last node. false: it cannot be said. */
+bool speak_as(speaker *s, const ir_node *n, const lang_program *p);
+
+/* ---- carry.c: values of types that the format has not, in f32 ---- */
+typedef struct speak_carrier {
+    passes_context *c;
+    ir_model *m;
+    uint32_t graph;
+    const ir_graph *before; /* the graph as it was */
+    size_t count;           /* tensors that it had */
+    uint32_t *held;         /* of each of them: the tensor that has it in f32; IR_NONE */
+    bool *exact;            /* and has every value of it */
+} speak_carrier;
+speak_carrier speak_carry_begin(passes_context *c, ir_model *m, uint32_t graph, const ir_graph *before);
+/* The node stays as it is: what converts to f64 is known in f32. */
+void speak_carry_seen(speak_carrier *x, const ir_node *n);
+/* The node with f32 for what it computes in a type of that kind. *rounds: it is f64, and values may be others. */
+bool speak_carry(speak_carrier *x, const ir_node *n, lang_carries what, bool *rounds);
+
 /* ---- speak_factors.c: sums of products of integers, on reals ---- */
 /* The one read of a factor, 0: it has none, or several. */
 lang_ref speak_factor_read(const speaker *s, lang_ref e);

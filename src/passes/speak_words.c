@@ -246,7 +246,8 @@ static uint32_t other_words(speaker *s, lang_word w, base_type type, base_type t
     case LANG_SAT:
         return saturate(s, v[0], to);
     case LANG_BITS:
-        return base_type_is_float(type) || base_type_is_float(to) ? IR_NONE : speak_cast(s, v[0], to);
+        return base_type_is_float(type) || base_type_is_float(to) ? speak_word(s, "bitcast", v, 1, to)
+                                                                  : speak_cast(s, v[0], to);
     default:
         return speak_function(s, w, type, v);
     }

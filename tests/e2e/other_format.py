@@ -102,12 +102,21 @@ write("shuffle.onnx", [
 done = burin("compile", "shuffle.onnx", "-o", "shuffle.tflite")
 assert layout(done) == (3, 1), done.stdout
 
-# ---- what cannot be said is refused by name, and nothing is left ----
-pathlib.Path("double.onnx").write_bytes(onnx.model(onnx.graph(
-    [node("Add", "x x", "y")], [onnx.value("x", "f64", [2, 2])], [onnx.value("y", "f64", [2, 2])], []), 17))
-done = burin("compile", "double.onnx", "-o", "double.tflite", status=1)
-assert "Add: TFLite cannot say this operator: as ADD: no runtime has a kernel of it that takes f64: cast, to one of f32" in done.stderr, done.stderr
-assert not pathlib.Path("double.tflite").exists()
+# ---- what cannot be said is refused by name, and nothing is left; of f64 it is said in f32, with a warning where that rounds ----
+for kind in ("u64", "f64"):
+    pathlib.Path(f"{kind}.onnx").write_bytes(onnx.model(onnx.graph(
+        [node("Add", "x x", "s"), node("Add", "s s", "y")], [onnx.value("x", kind, [2, 2])], [onnx.value("y", kind, [2, 2])], []), 17))
+done = burin("compile", "u64.onnx", "-o", "u64.tflite", status=1)
+assert "Add: TFLite cannot say this operator: as ADD: no runtime has a kernel of it that takes u64: cast, to one of f32" in done.stderr, done.stderr
+assert not pathlib.Path("u64.tflite").exists()
+done = burin("compile", "f64.onnx", "-o", "f64.tflite")
+assert "operator[0] Add: it computes on f64, for which the format has no kernels: written in f32" in done.stderr, done.stderr
+assert "(2 operators in all)" in done.stderr and done.stderr.count("warning") == 1, done.stderr
+assert words("f64.tflite") == ["cast", "add", "add", "cast"], words("f64.tflite")
+pathlib.Path("exact.onnx").write_bytes(onnx.model(onnx.graph(
+    [node("Cast", "x", "d", to=11), node("Max", "d d", "m"), node("Less", "d m", "y")], [onnx.value("x", "f32", [2, 2])], [onnx.value("y", "bool", [2, 2])], []), 17))
+done = burin("compile", "exact.onnx", "-o", "exact.tflite")
+assert not done.stderr and "less" in words("exact.tflite"), (done.stderr, words("exact.tflite"))
 
 # ---- a word that TFLite has in a narrower form is said in that one ----
 write("largest.onnx", [node("ArgMax", "x", "i", axis=1), node("Cast", "i", "y", to=1)], [("x", [3, 4])], [("y", [3, 1])], [])

@@ -177,7 +177,7 @@ uint32_t speak_factor_real(speak_frame_values *f, lang_ref e, lang_ref read, uin
 /* ---- speak_named.c ---- */
 /* The node's own word in the form that the vocabulary has, with moves around it: the tensors of its outputs. false: it is not known. */
 bool speak_named(speaker *s, const ir_node *n, uint32_t *found);
-/* The same of a node that lists places, as many as a run has, into its own output. */
+/* The same of a node that gives places, or slices, as many as a run has, into its own output. */
 bool speak_places(speaker *s, const ir_node *n);
 
 /* ---- speak_reduce.c: reductions ---- */

@@ -2,7 +2,7 @@
  *
  * Takes a node whose word the format has, but not with these attributes. Gives the same word as the format's kernels have it, with moves, casts and
  * signs around: the places of the largest without the extent of 1, the largest k of the last extent, places that are not zero by
- * rows, a GELU of a sum. Anything else is said from its definition, which for these is many operators, or none.
+ * rows and what stands there, a GELU of a sum. Anything else is said from its definition, which for these is many operators, or none.
  */
 #include <string.h>
 
@@ -78,41 +78,136 @@ static bool say_topk(speaker *s, const ir_node *n, uint32_t *found) {
     return found[0] != IR_NONE && found[1] != IR_NONE;
 }
 
-/* ---- places that are not zero ---- */
+/* ---- places that a run decides ---- */
 
-/* By rows, and turned: how many, a run decides, so that the tensor between has the symbol of the output. */
-bool speak_places(speaker *s, const ir_node *n) {
-    static const int64_t turn[] = {1, 0};
-    const speak_mark mark = speak_here(s);
+/* Tensor `made` has the places where x is not zero, by rows. */
+static bool say_where(speaker *s, const ir_node *n, uint32_t x, uint32_t made) {
     ir_graph *g = s->g;
-    if (strcmp(n->op, "nonzero") != 0 || n->input_count != 1 || n->inputs[0] == IR_NONE ||
-        g->tensors.at[n->inputs[0]].shape.rank == 0 || g->tensors.at[n->inputs[0]].state != IR_NONE) {
-        return false;
-    }
-    const ir_tensor to = g->tensors.at[n->outputs[0]];
-    ir_shape rows = to.shape;
-    for (uint32_t k = 0; k < 2; k++) {
-        rows.dim[k] = to.shape.dim[1 - k];
-        rows.symbol[k] = to.shape.symbol[1 - k];
-    }
-    uint32_t *own = BASE_NEWS(s->m->arena, uint32_t, 1), made = ir_tensor_add(s->m, g, to.name, to.type, &rows);
-    own[0] = n->inputs[0];
+    uint32_t *own = BASE_NEWS(s->m->arena, uint32_t, 1);
+    own[0] = x;
     ir_node *where = ir_node_add(s->m, g, "where", own, 1, &made, 1, IR_NONE);
     if (!passes_says(s->c, s->scratch, s->m, g, where)) { /* any type can be cast to conditions */
         g->nodes.n--;
-        own[0] = speak_cast(s, n->inputs[0], BASE_BOOL);
+        own[0] = speak_cast(s, x, BASE_BOOL);
         where = ir_node_add(s->m, g, "where", own, 1, &made, 1, IR_NONE);
         if (own[0] == IR_NONE || !passes_says(s->c, s->scratch, s->m, g, where)) {
-            speak_back(s, mark);
             return false;
         }
     }
     where->ids = n->ids;
     where->id_count = n->id_count;
     where->byte = n->byte;
+    return true;
+}
+
+/* By rows, and turned: how many, a run decides, so that the tensor between has the symbol of the output. */
+static bool say_nonzero(speaker *s, const ir_node *n) {
+    static const int64_t turn[] = {1, 0};
+    ir_graph *g = s->g;
+    const ir_tensor to = g->tensors.at[n->outputs[0]];
+    ir_shape rows = to.shape;
+    if (speak_shape(s, n->inputs[0])->rank == 0) {
+        return false;
+    }
+    for (uint32_t k = 0; k < 2; k++) {
+        rows.dim[k] = to.shape.dim[1 - k];
+        rows.symbol[k] = to.shape.symbol[1 - k];
+    }
+    const uint32_t made = ir_tensor_add(s->m, g, to.name, to.type, &rows);
+    if (!say_where(s, n, n->inputs[0], made)) {
+        return false;
+    }
     passes_convert(s->m, g, "transpose", made, n->outputs[0], n);
     ir_attr_ints(s->m, &g->nodes.at[g->nodes.n - 1], "perm", turn, 2);
     return true;
+}
+
+/* The slices of x along an axis for which the condition holds, into the node's output. */
+static bool say_kept(speaker *s, const ir_node *n, uint32_t x, uint32_t condition, uint32_t axis) {
+    ir_graph *g = s->g;
+    const ir_tensor to = g->tensors.at[n->outputs[0]];
+    int64_t perm[IR_MAX_RANK], back[IR_MAX_RANK];
+    ir_shape first = to.shape, rows = ir_shape_of(2, (const int64_t[]){to.shape.dim[axis], 1});
+    for (uint32_t k = 0; k < to.shape.rank; k++) {
+        perm[k] = k == 0 ? axis : k <= axis ? k - 1 : k;
+        back[perm[k]] = k;
+        first.dim[k] = to.shape.dim[perm[k]];
+        first.symbol[k] = to.shape.symbol[perm[k]];
+    }
+    rows.symbol[0] = to.shape.symbol[axis];
+    x = speak_transpose(s, x, to.shape.rank, perm);
+    if (x == IR_NONE || condition == IR_NONE || g->tensors.at[condition].data != NULL) {
+        return false;
+    }
+    uint32_t *own = BASE_NEWS(s->m->arena, uint32_t, 2);
+    own[0] = x;
+    own[1] = ir_tensor_add(s->m, g, "", BASE_I64, &rows);
+    if (!say_where(s, n, condition, own[1])) {
+        return false;
+    }
+    const uint32_t made = axis == 0 ? n->outputs[0] : ir_tensor_add(s->m, g, to.name, to.type, &first);
+    ir_node *gather = ir_node_add(s->m, g, "gather_nd", own, 2, &made, 1, IR_NONE);
+    gather->ids = n->ids;
+    gather->id_count = n->id_count;
+    gather->byte = n->byte;
+    const bool says = passes_says(s->c, s->scratch, s->m, g, gather);
+    if (says && axis != 0) {
+        passes_convert(s->m, g, "transpose", made, n->outputs[0], n);
+        ir_attr_ints(s->m, &g->nodes.at[g->nodes.n - 1], "perm", back, to.shape.rank);
+    }
+    return says;
+}
+
+/* Of the first C slices the numbers are below C. */
+static bool say_leading(speaker *s, const ir_node *n) {
+    int64_t count = speak_shape(s, n->inputs[0])->dim[0];
+    int64_t *numbers = BASE_NEWS(s->scratch, int64_t, (size_t)count + 1);
+    for (int64_t k = 0; k < count; k++) {
+        base_store(BASE_I64, numbers, (uint64_t)k, (base_value){.i = k});
+    }
+    const uint32_t below = speak_two(s, "less", speak_constant(s, BASE_I64, 1, &count, numbers), n->inputs[1]);
+    return say_kept(s, n, n->inputs[0], below, 0);
+}
+
+/* A condition that is longer than the axis counts no further. */
+static bool say_compress(speaker *s, const ir_node *n) {
+    uint32_t x = n->inputs[0], condition = n->inputs[1];
+    int64_t count = 1;
+    const ir_attr *axis = ir_attr_find(n, "axis");
+    if (axis == NULL) {
+        for (uint32_t k = 0; k < speak_shape(s, x)->rank; k++) {
+            count *= speak_shape(s, x)->dim[k];
+        }
+        x = speak_reshape(s, x, 1, &count);
+    } else {
+        count = speak_shape(s, x)->dim[axis->v.i];
+    }
+    if (speak_shape(s, condition)->dim[0] > count) {
+        condition = speak_slice(s, condition, (const int64_t[]){0}, (const int64_t[]){1}, &count);
+    }
+    return say_kept(s, n, x, condition, axis != NULL ? (uint32_t)axis->v.i : 0);
+}
+
+bool speak_places(speaker *s, const ir_node *n) {
+    static const struct {
+        const char *word;
+        size_t inputs;
+        bool (*say)(speaker *s, const ir_node *n);
+    } words[] = {{"nonzero", 1, say_nonzero}, {"leading", 2, say_leading}, {"compress", 2, say_compress}};
+    const speak_mark mark = speak_here(s);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        bool fits = strcmp(words[i].word, n->op) == 0 && n->input_count == words[i].inputs &&
+                    s->g->tensors.at[n->outputs[0]].state == IR_NONE;
+        for (size_t k = 0; fits && k < n->input_count; k++) {
+            const ir_tensor *t = n->inputs[k] != IR_NONE ? &s->g->tensors.at[n->inputs[k]] : NULL;
+            fits = t != NULL && t->state == IR_NONE && t->quant.n == 0 && passes_is_fixed(&t->shape);
+        }
+        if (fits && words[i].say(s, n)) {
+            return true;
+        }
+        speak_back(s, mark);
+    }
+    return false;
 }
 
 /* ---- a unit of the sum with a row ---- */

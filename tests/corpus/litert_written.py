@@ -28,7 +28,7 @@ import support  # noqa: F401
 from roads import interpreter_of
 
 node = helper.make_node
-CASES = {}  # name -> (model, inputs, steps that an output of reals may differ by: the size of one, or None for none)
+CASES = {}  # name -> (model, inputs, steps that an output of reals may differ by: the size of one, or None for none; options of compile)
 
 
 def value(name, array):
@@ -39,12 +39,12 @@ def floats(name, *shape):
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape))
 
 
-def add(name, nodes, inputs, outputs, constants=None, opset=16, step=None):
+def add(name, nodes, inputs, outputs, constants=None, opset=16, step=None, options=()):
     held = [numpy_helper.from_array(np.asarray(v), k) for k, v in (constants or {}).items()]
     graph = helper.make_graph(nodes, "g", [value(k, v) for k, v in inputs.items()], outputs, held)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)])
     model.ir_version = 8 if opset < 21 else 11
-    CASES[name] = (model, inputs, step)
+    CASES[name] = (model, inputs, step, options)
 
 
 # ---- outputs of bodies and branches: LiteRT copies them one after the other ----
@@ -112,6 +112,22 @@ MASK = np.where(random.rand(4, 3) > 0.4, 0, -np.inf).astype(np.float32)
 MASK[1] = -np.inf
 add("attention that sees nothing", [node("Attention", ["q", "k", "v", "m", "", "", "n"], ["y"], q_num_heads=2, kv_num_heads=2, is_causal=1)],
     {"q": Q, "k": K, "v": V, "m": MASK, "n": np.array([3])}, [floats("y", 1, 4, 8)], opset=24)
+
+# ---- slices, as many as a run decides ----
+
+for axis in (0, 1, 2, None):
+    for keeps in ((1, 0, 1), (0, 0), (1, 1, 1, 1, 1), (0, 0, 0, 1)):
+        tall = np.arange(60, dtype=np.float32).reshape(4, 3, 5)
+        keeps = keeps[:60 if axis is None else tall.shape[axis]]
+        add(f"compress, axis {axis}, {keeps}", [node("Compress", ["x", "c"], ["k"], **({} if axis is None else {"axis": axis})), node("Neg", ["k"], ["y"])],
+            {"x": tall, "c": np.array(keeps, bool)}, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+for rounds, limit in ((0, 9.0), (1, 9.0), (7, 9.0), (7, 3.5), (7, -1.0)):
+    body = helper.make_graph([node("Add", ["s", "x"], ["t"]), node("ReduceMax", ["t"], ["m"], keepdims=0), node("Less", ["m", "limit"], ["on"]), node("Mul", ["t", "t"], ["slice"])],
+                             "body", [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("c", TensorProto.BOOL, []), floats("s", 2)],
+                             [helper.make_tensor_value_info("on", TensorProto.BOOL, []), floats("t", 2), floats("slice", 2)])
+    add(f"slices of {rounds} rounds until {limit}", [node("Loop", ["n", "go", "x"], ["last", "slices"], body=body)],
+        {"x": X, "n": np.array(rounds), "limit": np.array(limit, np.float32)}, [floats("last", 2), helper.make_tensor_value_info("slices", TensorProto.FLOAT, None)],
+        {"go": np.array(True)}, options=("--max-trips", "8"))
 
 # ---- types that LiteRT has no kernels of: f64, and floats of 8 bits between two conversions ----
 
@@ -242,13 +258,13 @@ def main():
     session_options.add_session_config_entry("session.x64quantprecision", "1")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for what, (model, inputs, step) in CASES.items():
+        for what, (model, inputs, step, said_by) in CASES.items():
             if not re.search(options.only, what):
                 continue
             onnx.save(model, folder / "m.onnx")
             want = onnxruntime.InferenceSession(str(folder / "m.onnx"), session_options).run(None, inputs)
             for level in ("-O0", "-O1"):
-                said = subprocess.run([os.environ["BURIN"], "compile", folder / "m.onnx", "-o", folder / "m.tflite", "--force", "--quiet", level],
+                said = subprocess.run([os.environ["BURIN"], "compile", folder / "m.onnx", "-o", folder / "m.tflite", "--force", "--quiet", level, *said_by],
                                       capture_output=True, text=True)
                 for resolver in (OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN):
                     wrong = said.stderr.strip() if said.returncode else wrong_of(folder / "m.tflite", inputs, resolver, want, step)

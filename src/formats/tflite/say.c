@@ -232,9 +232,16 @@ static void choose(tflite_speaker *s, size_t index, const ir_node *n) {
 static const ir_node *as_reshape(const tflite_speaker *s, const ir_node *n) {
     const ir_shape *shape = &s->g->tensors.at[n->outputs[0]].shape;
     int64_t *dims = BASE_NEWS(s->arena, int64_t, shape->rank + 1u);
+    uint32_t counted = 0;
     ir_attr *attr = BASE_NEW(s->arena, ir_attr);
     ir_node *copy = BASE_NEW(s->arena, ir_node);
     memcpy(dims, shape->dim, shape->rank * sizeof *dims);
+    for (uint32_t k = 0; k < shape->rank; k++) { /* one extent may be left to the run */
+        counted += shape->symbol[k] != 0;
+    }
+    for (uint32_t k = 0; counted == 1 && k < shape->rank; k++) {
+        dims[k] = shape->symbol[k] != 0 ? -1 : dims[k];
+    }
     *attr = (ir_attr){.name = "shape", .kind = IR_INTS, .n = shape->rank, .v.ints = dims};
     *copy = *n;
     copy->op = "reshape";

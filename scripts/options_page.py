@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/OPTIONS.md and docs/burin.1 (the manual page) from the tables of options and commands.
+"""Writes docs/OPTIONS.md, docs/burin.1 (the manual page) and docs/burin.schema.json (of files of options) from the tables of options and commands.
 
   options_page.py [--check]     --check: says which of them is not what would be written, and writes nothing
 
@@ -8,6 +8,7 @@ effect, in tests/e2e/options.py. Needs no package.
 """
 import ast
 import collections
+import json
 import pathlib
 import re
 import sys
@@ -85,6 +86,11 @@ def commands_of(option):
     return [c for one, several in words for c in ([one] if one else SETS[several])]
 
 
+def is_key(option):
+    """May a file of options say it?"""
+    return option.commands != 0 and option.field not in ("config", "help")
+
+
 def shown(option):
     """The flag as help shows it."""
     return f"--no-{option.flag}" if option.standard == "true" else f"--{option.flag}"
@@ -131,13 +137,15 @@ def page():
            "Written by `scripts/options_page.py` from `include/burin/options.def`, `src/cli/options.def` and `tests/e2e/options.py`; a test says when it",
            "is stale. What the command does is in [CLI.md](CLI.md), the library in `include/burin/burin.h`.", "",
            "The library's `burin_compile_options` has a field of each name under *Compiling*; `burin_compile_options_set` sets one by its name, `_parse`",
-           "reads what `_text` prints. The command has a flag for each, and for a flag without a value `--no-NAME` as its opposite. An option that has no effect with a target is refused", "with both names.", "",
+           "reads what `_text` prints. The command has a flag for each, and for a flag without a value `--no-NAME` as its opposite. A file of options (`--config`,",
+           "[CLI.md](CLI.md#files-of-options)) says everything by these names, `config`, `help` and `data_name` apart; its JSON schema is [burin.schema.json](burin.schema.json).",
+           "An option that has no effect with a target is refused. *Standing*: a stable option keeps its name and meaning, an experimental one may change.", "",
            "## Compiling", "",
-           row("field", "flag", "values", "standard", "commands", "does"), row(*["---"] * 6)]
+           row("field", "flag", "values", "standard", "commands", "does", "standing"), row(*["---"] * 7)]
     for o in options():
         if o.library:
             flag = f"`{shown(o)}`" + (f", `-{o.letter}`" if o.letter else "") if o.flag else ""
-            out.append(row(f"`{o.field}`", flag, values_text(o), standard_text(o), ", ".join(commands_of(o)) or "the library", o.help))
+            out.append(row(f"`{o.field}`", flag, values_text(o), standard_text(o), ", ".join(commands_of(o)) or "the library", o.help, o.standing.lower()))
     out += ["", "### What each value does", "",
             "`tests/e2e/options.py` compiles a model with each of these and insists that what is looked at differs from value to value, and that the standard value is what",
             "holds without the option. C is compared without its comments. *More*: tests of what the option means.", "",
@@ -147,13 +155,43 @@ def page():
             for value, says in shows[o.field]["values"].items():
                 out.append(row(f"`{o.field}`", f"`{value}`", says, test_links(o)))
     out += ["", "## Reading, running, comparing, printing", "", "Of the command alone.", "",
-            row("name", "flag", "values", "standard", "commands", "does", "tests"), row(*["---"] * 7)]
+            row("name", "flag", "values", "standard", "commands", "does", "standing", "tests"), row(*["---"] * 8)]
     for o in options():
         if not o.library:
-            flag = f"`{shown(o)}`" + (f", `-{o.letter}`" if o.letter else "")
+            flag = f"`{shown(o)}`" + (f", `-{o.letter}`" if o.letter else "") if o.flag else ""
             names = "all" if o.commands == "OF_ALL" else ", ".join(commands_of(o))
-            out.append(row(f"`{o.field}`", flag, values_text(o), standard_text(o), names, o.help, test_links(o)))
+            out.append(row(f"`{o.field}`", flag, values_text(o), standard_text(o), names, o.help, o.standing.lower(), test_links(o)))
     return "\n".join(out) + "\n"
+
+
+# ---- docs/burin.schema.json ----
+
+def schema_of(o):
+    text = {"type": ["string", "number", "boolean"]}  # a word without quotes may look like one of these
+    texts = {"type": "array", "items": text, "minItems": 1}
+    if o.kind == "FLAG":
+        return {"type": "boolean"}
+    if o.kind == "CHOICE":
+        return {"enum": o.value.split("|")}
+    if o.kind in ("NUMBER", "REAL"):
+        return {"type": "integer" if o.kind == "NUMBER" else "number", "minimum": o.lowest, "maximum": o.highest}
+    if o.kind in ("TEXT", "PATH"):
+        return text
+    if o.kind in ("NAMES", "LIST", "PATHS"):
+        return {"anyOf": [text, texts]}
+    extents = [{"type": "array", "items": {"type": "integer"}}] if o.field == "shapes" else []
+    values = {"type": "object", "minProperties": 1, "propertyNames": {"pattern": "^[^=]+$"}, "additionalProperties": {"anyOf": [text, *extents]}}
+    return {"anyOf": [text, texts, values]}
+
+
+def schema():
+    properties = {}
+    for o in options():
+        if is_key(o):
+            properties[o.field] = {"description": o.help, **schema_of(o), "x-standing": o.standing.lower(), "x-commands": commands_of(o)}
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Options of burin, as --config reads them",
+             "$comment": "Written by scripts/options_page.py", "type": "object", "minProperties": 1, "additionalProperties": False, "properties": properties}
+    return json.dumps(whole, indent=1) + "\n"
 
 
 # ---- docs/burin.1 ----
@@ -192,7 +230,7 @@ def manual():
 
 def main():
     stale = 0
-    for name, text in (("docs/OPTIONS.md", page()), ("docs/burin.1", manual())):
+    for name, text in (("docs/OPTIONS.md", page()), ("docs/burin.1", manual()), ("docs/burin.schema.json", schema())):
         path = ROOT / name
         if "--check" not in sys.argv[1:]:
             path.write_text(text)

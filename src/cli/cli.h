@@ -6,6 +6,7 @@
 #ifndef BURIN_CLI_H
 #define BURIN_CLI_H
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "burin/burin.h"
@@ -71,7 +72,7 @@ typedef enum cli_kind { FLAG, TEXT, NAMES, PATH, CHOICE, NUMBER, REAL, LIST, PAT
 
 typedef struct cli_option {
     cli_kind kind;
-    const char *key, *flag; /* flag "": the command has none */
+    const char *key, *flag; /* flag "": only files of options have it, or only the library (no commands) */
     char letter;
     const char *value; /* as help shows it; the choices */
     uint64_t lowest, highest;
@@ -90,9 +91,18 @@ enum {
 };
 extern const cli_option cli_options[CLI_OPTION_COUNT];
 
+/* Where something stands in the file of options, from 1; line 0: nowhere. */
+typedef struct cli_place {
+    unsigned line, column;
+} cli_place;
+
 struct cli {
     cli_word word;
     cli_arguments arguments;
+    cli_place at;                       /* of what is being set; line 0: a word of the command line */
+    cli_place places[CLI_OPTION_COUNT]; /* of what the file of options said */
+    const char *config;                 /* that file's text */
+    size_t config_size;
     burin_context *context;
     bool colour, terminal; /* of stderr */
     struct cli_block *blocks;
@@ -101,6 +111,13 @@ struct cli {
 
 /* Parses what follows the sub-command's word. Returns 0, or 2 with the message printed. */
 int cli_parse(cli *c, int count, char **words);
+/* Says an option's value, as a text; of a FLAG "true" or "false". Returns 0, or 2 with the message printed, which says where. */
+int cli_set(cli *c, const cli_option *o, const char *value);
+/* One more: room grows in steps that double. */
+void cli_append(cli *c, cli_list *list, const char *word);
+bool *cli_given_of(cli *c, const cli_option *o);
+/* What the file --config says, for everything that the command line does not. Returns 0, or 2 with the message printed. */
+int cli_read_config(cli *c);
 /* 2, with the message printed, when an option was given that has no effect with that target. */
 int cli_check_target(cli *c, const char *target);
 void cli_print_options(FILE *out, cli_word word);
@@ -117,6 +134,7 @@ int cli_load(cli *c, burin_model **model); /* for no single run */
 /* ---- memory: freed when the command ends; never NULL (the command ends with status 1 instead) ---- */
 void *cli_alloc(cli *c, size_t count, size_t size); /* zeroed */
 char *cli_format(cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *cli_vformat(cli *c, const char *format, va_list list);
 /* The text with control characters as \xNN, cut after 200 bytes: fit for a terminal. */
 const char *cli_printable(cli *c, const char *text);
 
@@ -125,7 +143,10 @@ void cli_temporary_begin(void);
 void cli_temporary_end(void);
 
 /* ---- messages ---- */
-int cli_usage(cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));  /* returns 2 */
+int cli_usage(cli *c, const char *format, ...) __attribute__((format(printf, 2, 3))); /* returns 2 */
+/* The same of a place in the file of options, with its line; without "Try ..." and status: for what follows a message. */
+int cli_config_usage(cli *c, cli_place at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void cli_config_here(cli *c, cli_place at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int cli_refuse(cli *c, const char *format, ...) __attribute__((format(printf, 2, 3))); /* returns 1 */
 void cli_note(cli *c, const char *format, ...) __attribute__((format(printf, 2, 3)));  /* unless --quiet */
 /* Prints the context's diagnostics and forgets them (warnings and notes not under --quiet). Returns the exit status. */

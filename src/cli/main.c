@@ -73,13 +73,10 @@ static cli_word find(const char *name) {
 }
 
 static int run(cli *c, int count, char **words) {
-    int status = cli_parse(c, count, words);
-    if (status == 0 && c->arguments.help) {
-        return help_of(c->word);
-    }
+    c->context = burin_context_new(NULL, NULL, 0);
+    int status = c->context == NULL ? cli_refuse(c, "out of memory") : cli_parse(c, count, words);
     if (status == 0) {
-        c->context = burin_context_new(NULL, NULL, 0);
-        status = c->context == NULL ? cli_refuse(c, "out of memory") : cli_commands[c->word].run(c);
+        status = c->arguments.help ? help_of(c->word) : cli_commands[c->word].run(c);
     }
     cli_progress(c, NULL);
     burin_context_free(c->context);

@@ -29,15 +29,21 @@ void *cli_alloc(cli *c, size_t count, size_t size) {
     return block->data;
 }
 
+char *cli_vformat(cli *c, const char *format, va_list list) {
+    va_list again;
+    va_copy(again, list);
+    int n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    size_t size = n < 0 ? 1 : (size_t)n + 1;
+    char *text = cli_alloc(c, size, 1);
+    vsnprintf(text, size, format, list);
+    return text;
+}
+
 char *cli_format(cli *c, const char *format, ...) {
     va_list list;
     va_start(list, format);
-    int n = vsnprintf(NULL, 0, format, list);
-    va_end(list);
-    size_t size = n < 0 ? 1 : (size_t)n + 1;
-    char *text = cli_alloc(c, size, 1);
-    va_start(list, format);
-    vsnprintf(text, size, format, list);
+    char *text = cli_vformat(c, format, list);
     va_end(list);
     return text;
 }
@@ -79,6 +85,52 @@ int cli_usage(cli *c, const char *format, ...) {
     return BURIN_USAGE;
 }
 
+/* The line of the place in the file of options, and a caret below its column. Columns are characters. */
+static void print_line(cli *c, cli_place at) {
+    const char *line = c->config, *end = c->config + c->config_size;
+    for (unsigned i = 1; i < at.line && line < end; i++) {
+        const char *feed = memchr(line, '\n', (size_t)(end - line));
+        line = feed != NULL ? feed + 1 : end;
+    }
+    const char *feed = memchr(line, '\n', (size_t)(end - line)), *stop = feed != NULL ? feed : end, *column = line;
+    for (unsigned i = 1; i < at.column && column < stop; i++) {
+        do {
+            column++;
+        } while (column < stop && (*column & 0xc0) == 0x80);
+    }
+    enum { WIDEST = 120 };
+    if (stop == line || column - line > WIDEST) {
+        return;
+    }
+    stop = stop - line > WIDEST ? line + WIDEST : stop;
+    const char *before = cli_printable(c, cli_format(c, "%.*s", (int)(column - line), line));
+    fprintf(stderr, "    %s\n    %*s^\n", cli_printable(c, cli_format(c, "%.*s", (int)(stop - line), line)),
+            (int)strlen(before), "");
+}
+
+static void say_place(cli *c, cli_place at, const char *format, va_list list) {
+    cli_progress(c, NULL);
+    fprintf(stderr, "burin %s: %s:%u:%u: %s\n", cli_commands[c->word].name, cli_printable(c, c->arguments.config),
+            at.line, at.column, cli_vformat(c, format, list));
+    print_line(c, at);
+}
+
+int cli_config_usage(cli *c, cli_place at, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    say_place(c, at, format, list);
+    va_end(list);
+    fprintf(stderr, "Try: burin help %s\n", cli_commands[c->word].name);
+    return BURIN_USAGE;
+}
+
+void cli_config_here(cli *c, cli_place at, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    say_place(c, at, format, list);
+    va_end(list);
+}
+
 int cli_refuse(cli *c, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -96,6 +148,16 @@ void cli_note(cli *c, const char *format, ...) {
     }
 }
 
+/* Where the file of options says what the library finds wrong: its messages begin with the option's name. */
+static void show_place(cli *c, const char *message) {
+    const size_t n = strcspn(message, ": ");
+    for (size_t i = 0; i < CLI_OPTION_COUNT; i++) {
+        if (c->places[i].line != 0 && strlen(cli_options[i].key) == n && strncmp(cli_options[i].key, message, n) == 0) {
+            cli_config_here(c, c->places[i], "%s is said here", cli_options[i].key);
+        }
+    }
+}
+
 int cli_report(cli *c, burin_status status) {
     cli_progress(c, NULL);
     if (status != BURIN_OK || !c->arguments.quiet) {
@@ -104,6 +166,9 @@ int cli_report(cli *c, burin_status status) {
     if (status != BURIN_OK && burin_diagnostic_count(c->context) == 0) {
         fprintf(stderr, "burin %s: failed, and nothing says why: a fault of Burin\n", cli_commands[c->word].name);
         return BURIN_INTERNAL;
+    }
+    for (size_t i = 0; status == BURIN_USAGE && i < burin_diagnostic_count(c->context); i++) {
+        show_place(c, burin_diagnostic_at(c->context, i).message);
     }
     burin_diagnostics_clear(c->context);
     return status == BURIN_IO || status == BURIN_NO_MEMORY ? BURIN_REFUSED : (int)status;

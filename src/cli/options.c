@@ -5,6 +5,7 @@
  * error, but a LIST.
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,10 @@ static void set_standards(cli_arguments *a) {
 
 static bool has(const cli_option *o, cli_word word) {
     return *o->flag != 0 && (o->commands >> word & 1) != 0;
+}
+
+bool *cli_given_of(cli *c, const cli_option *o) {
+    return (bool *)((char *)&c->arguments + o->given);
 }
 
 static bool may_repeat(const cli_option *o) {
@@ -137,6 +142,15 @@ static int unknown_option(cli *c, const char *name) {
 
 /* ---- values ---- */
 
+/* Says what is wrong with a value, and where it was said. Returns 2. */
+static int __attribute__((format(printf, 3, 4))) wrong(cli *c, const cli_option *o, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    const char *why = cli_vformat(c, format, list);
+    va_end(list);
+    return c->at.line != 0 ? cli_config_usage(c, c->at, "%s: %s", o->key, why) : cli_usage(c, "--%s: %s", o->flag, why);
+}
+
 static int set_choice(cli *c, const cli_option *o, const char *value) {
     const char *names[8];
     char *list = cli_format(c, "%s", o->value);
@@ -155,8 +169,8 @@ static int set_choice(cli *c, const cli_option *o, const char *value) {
         }
     }
     const char *near = cli_nearest(value, names, n);
-    return cli_usage(c, "--%s: \"%s\" is none of %s%s%s%s", o->flag, cli_printable(c, value), o->value,
-                     near == NULL ? "" : "; did you mean ", near == NULL ? "" : near, near == NULL ? "" : "?");
+    return wrong(c, o, "\"%s\" is none of %s%s%s%s", cli_printable(c, value), o->value,
+                 near == NULL ? "" : "; did you mean ", near == NULL ? "" : near, near == NULL ? "" : "?");
 }
 
 static int set_number(cli *c, const cli_option *o, const char *value) {
@@ -168,8 +182,8 @@ static int set_number(cli *c, const cli_option *o, const char *value) {
         good = good && v <= o->highest;
     }
     if (!good || v < o->lowest) {
-        return cli_usage(c, "--%s: \"%s\" is not a number from %" PRIu64 " to %" PRIu64, o->flag,
-                         cli_printable(c, value), o->lowest, o->highest);
+        return wrong(c, o, "\"%s\" is not a number from %" PRIu64 " to %" PRIu64, cli_printable(c, value), o->lowest,
+                     o->highest);
     }
     const unsigned number = (unsigned)v;
     memcpy((char *)&c->arguments + o->field, &number, sizeof number);
@@ -182,15 +196,14 @@ static int set_real(cli *c, const cli_option *o, const char *value) {
     double v = strtod(value, &end);
     if (strspn(value, "0123456789.eE+-") != strlen(value) || *end != 0 ||
         !(v >= (double)o->lowest && v <= (double)o->highest)) {
-        return cli_usage(c, "--%s: \"%s\" is not a number from %" PRIu64 " to %" PRIu64, o->flag,
-                         cli_printable(c, value), o->lowest, o->highest);
+        return wrong(c, o, "\"%s\" is not a number from %" PRIu64 " to %" PRIu64, cli_printable(c, value), o->lowest,
+                     o->highest);
     }
     memcpy((char *)&c->arguments + o->field, &v, sizeof v);
     return 0;
 }
 
-/* Room for one more, in steps that double. */
-static void append(cli *c, cli_list *list, const char *word) {
+void cli_append(cli *c, cli_list *list, const char *word) {
     if ((list->n & (list->n - 1)) == 0) {
         const char **more = cli_alloc(c, list->n == 0 ? 1 : 2 * list->n, sizeof *more);
         if (list->n > 0) {
@@ -201,16 +214,12 @@ static void append(cli *c, cli_list *list, const char *word) {
     list->at[list->n++] = word;
 }
 
-/* A FLAG's value is "true" or "false". */
-static int set(cli *c, const cli_option *o, const char *value) {
+int cli_set(cli *c, const cli_option *o, const char *value) {
     char *field = (char *)&c->arguments + o->field;
-    bool *given = (bool *)((char *)&c->arguments + o->given), yes = false;
-    if (*given && !may_repeat(o)) {
-        return cli_usage(c, "--%s is given twice", o->flag);
-    }
-    *given = true;
+    bool yes = false;
+    *cli_given_of(c, o) = true;
     if (*value == 0) {
-        return cli_usage(c, "--%s: the value is empty", o->flag);
+        return wrong(c, o, "the value is empty");
     }
     switch (o->kind) {
     case FLAG:
@@ -232,13 +241,17 @@ static int set(cli *c, const cli_option *o, const char *value) {
     case PATHS:
     case PAIRS:
     case FILES:
-        append(c, (cli_list *)(void *)field, value);
+        cli_append(c, (cli_list *)(void *)field, value);
         return 0;
     }
     return 0;
 }
 
 /* ---- words ---- */
+
+static int set(cli *c, const cli_option *o, const char *value) {
+    return *cli_given_of(c, o) && !may_repeat(o) ? cli_usage(c, "--%s is given twice", o->flag) : cli_set(c, o, value);
+}
 
 /* An option with its value: here inside the same word, or the next word, of which *used says that it was taken. */
 static int take(cli *c, const cli_option *o, const char *inside, const char *next, bool *used) {
@@ -298,8 +311,27 @@ static int take_short(cli *c, const char *word, const char *next, bool *used) {
     return cli_usage(c, "no such option: -%s", cli_printable(c, word));
 }
 
-int cli_parse(cli *c, int count, char **words) {
+/* The operands, of which the file of options may say the first. */
+static int check_operands(cli *c) {
     const cli_command *command = &cli_commands[c->word];
+    cli_list *operands = &c->arguments.operands;
+    if (c->arguments.given.model && operands->n + 1 == command->operand_count) {
+        cli_append(c, operands, NULL);
+        memmove(operands->at + 1, operands->at, (operands->n - 1) * sizeof *operands->at);
+        operands->at[0] = c->arguments.model;
+    }
+    for (size_t i = 0; i < operands->n; i++) {
+        if (*operands->at[i] == 0) {
+            return cli_usage(c, "an argument is empty");
+        }
+    }
+    if (operands->n > command->operand_count) {
+        return cli_usage(c, "too many arguments: \"%s\"", cli_printable(c, operands->at[command->operand_count]));
+    }
+    return operands->n < command->operand_count ? cli_usage(c, "it needs %s", command->operands) : 0;
+}
+
+int cli_parse(cli *c, int count, char **words) {
     bool options_end = false;
     set_standards(&c->arguments);
     for (int i = 0; i < count; i++) {
@@ -307,7 +339,7 @@ int cli_parse(cli *c, int count, char **words) {
         bool used = false;
         int status = 0;
         if (options_end || word[0] != '-' || word[1] == 0) {
-            append(c, &c->arguments.operands, word);
+            cli_append(c, &c->arguments.operands, word);
         } else if (strcmp(word, "--") == 0) {
             options_end = true;
         } else {
@@ -321,25 +353,21 @@ int cli_parse(cli *c, int count, char **words) {
     if (c->arguments.help) {
         return 0;
     }
-    const cli_list *operands = &c->arguments.operands;
-    for (size_t i = 0; i < operands->n; i++) {
-        if (*operands->at[i] == 0) {
-            return cli_usage(c, "an argument is empty");
-        }
-    }
-    if (operands->n > command->operand_count) {
-        return cli_usage(c, "too many arguments: \"%s\"", cli_printable(c, operands->at[command->operand_count]));
-    }
-    return operands->n < command->operand_count ? cli_usage(c, "it needs %s", command->operands) : 0;
+    int status = c->arguments.given.config ? cli_read_config(c) : 0;
+    return status != 0 ? status : check_operands(c);
 }
 
 int cli_check_target(cli *c, const char *target) {
     for (size_t i = 0; i < CLI_OPTION_COUNT; i++) {
-        const bool *given = (const bool *)((const char *)&c->arguments + cli_options[i].given);
         const char *name = shown(c, &cli_options[i]);
-        if (*given && !burin_target_uses(target, name)) {
-            return cli_usage(c, "--%s has no effect with target %s", name, cli_printable(c, target));
+        if (!*cli_given_of(c, &cli_options[i]) || burin_target_uses(target, name)) {
+            continue;
         }
+        if (c->places[i].line != 0) {
+            return cli_config_usage(c, c->places[i], "%s has no effect with target %s", cli_options[i].key,
+                                    cli_printable(c, target));
+        }
+        return cli_usage(c, "--%s has no effect with target %s", name, cli_printable(c, target));
     }
     return 0;
 }

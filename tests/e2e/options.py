@@ -62,12 +62,7 @@ assert [*EFFECTS["opt_level"]["values"]] == rows["opt_level"].value.split("|")
 
 os.chdir(tempfile.mkdtemp())
 shutil.copy(support.SOURCE / "demo/digits.tflite", "digits.tflite")
-I, B = 'i32[] "t"', 'bool[] "c"'
-pathlib.Path("loop.ir").write_text(
-    'burin 1\nmodel "ir" "loop.ir"\n' + made.graph("main", 0, [I, 'i32[] "zero" = hex "00000000"', I, I], [0], [2], [
-        ("while", [1, 0], [2, 3], "{cond: graph 1, body: graph 2}")])
-    + made.graph("cond", 1, [I, I, B], [0, 1], [2], [("less", [0, 1], [2], "")])
-    + made.graph("body", 2, [I, I, 'i32[] "one" = hex "01000000"', I], [0, 1], [3, 1], [("add", [0, 2], [3], '{act: text "none"}')]))
+pathlib.Path("loop.ir").write_text(made.LOOP)
 
 
 def compiled(field, words):

@@ -27,7 +27,7 @@ options = page.options()
 assert len(options) > 40
 for option in options:
     assert option.tests, f"{option.field}: no test shows its effect"
-    said = [shown for shown in ({f"--{option.flag}", page.shown(option)} if option.flag else {"--external-data"})]
+    said = [shown for shown in ({f"--{option.flag}", page.shown(option)} if option.flag else {"--external-data", option.field})]
     said += [f"-{option.letter}"] if option.letter else []
     for test in option.tests.split():
         assert test in tests, f"{option.field}: there is no test {test}"

@@ -176,6 +176,13 @@ def graph(name, index, tensors, inputs, outputs, nodes):
     return "\n".join(lines) + "\n}\n"
 
 
+# counts as far as its input: a loop whose rounds a run decides
+LOOP = 'burin 1\nmodel "ir" "loop.ir"\n' + graph(
+    "main", 0, ['i32[] "n"', 'i32[] "zero" = hex "00000000"', 'i32[] "i"', 'i32[] "n2"'], [0], [2], [("while", [1, 0], [2, 3], "{cond: graph 1, body: graph 2}")]
+) + graph("cond", 1, ['i32[] "i"', 'i32[] "n"', 'bool[] "more"'], [0, 1], [2], [("less", [0, 1], [2], "")]
+) + graph("body", 2, ['i32[] "i"', 'i32[] "n"', 'i32[] "one" = hex "01000000"', 'i32[] "next"'], [0, 1], [3, 1], [("add", [0, 2], [3], '{act: text "none"}')])
+
+
 def npy(descr, shape, data):
     """A .npy file, version 1."""
     text = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" % (descr, "".join(f"{n}, " for n in shape))

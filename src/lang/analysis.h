@@ -132,6 +132,8 @@ uint8_t *lang_reached(base_arena *scratch, const lang_program *p, const lang_sta
 /* Does e contain a reduction node? Does stage s read tensor t, and how often? */
 bool lang_has_reduction(const lang_program *p, lang_ref e);
 uint32_t lang_reads_of(const lang_program *p, const lang_stage *s, uint32_t tensor);
+/* Does a reduction of stage s have a read of tensor t inside, so that it may be made more than once a point? */
+bool lang_reduces_over(const lang_program *p, const lang_stage *s, uint32_t tensor);
 /* Every read of tensor t by stage s is at exactly the point being written (same variables, same order): in place is
  * legal. */
 bool lang_reads_at_point(const lang_program *p, const lang_stage *s, uint32_t tensor);

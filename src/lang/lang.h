@@ -94,7 +94,8 @@ bool lang_is_carried(lang_carries what, base_type type);
 lang_program *lang_carried(base_arena *arena, const lang_program *p, lang_carries what, bool *exact);
 /* Elements of such a type as f32; *exact becomes false where one is none. */
 const void *lang_carried_data(base_arena *arena, base_type type, const void *data, uint64_t count, bool *exact);
-/* Substitutes stage s into all its readers and drops it: legal for any stage without rec; the caller judges the cost.
+/* Substitutes stage s into all its readers and drops it: legal for any stage without rec, and for one of a recurrence that stages of
+ * it read behind that one, at the same step, and itself does not; the caller judges the cost.
  * A read with fill becomes if(in range, body, fill). An output keeps its stage. NULL: an extent reads the stage, or
  * there are more nodes or variables than a program or stage may have. */
 lang_program *lang_inline(base_arena *arena, const lang_program *p, uint32_t stage);

@@ -41,6 +41,25 @@ bool lang_has_reduction(const lang_program *p, lang_ref e) {
     return found;
 }
 
+bool lang_reduces_over(const lang_program *p, const lang_stage *s, uint32_t tensor) {
+    base_arena *scratch = scratch_of(p);
+    bool *holds = BASE_NEWS(scratch, bool, p->nodes.n), found = false;
+    lang_walk w;
+    lang_walk_init(&w, scratch, p);
+    lang_walk_add(&w, s->body);
+    for (size_t i = 0; i < w.order.n && !found; i++) {
+        const lang_ref r = w.order.at[i];
+        const lang_node *n = lang_at(p, r);
+        holds[r] = n->kind == LANG_READ && n->index == tensor;
+        for (uint32_t k = 0; k < n->count; k++) {
+            holds[r] = holds[r] || holds[lang_operand(p, r, k)];
+        }
+        found = n->kind == LANG_REDUCE && holds[r];
+    }
+    base_arena_free(scratch);
+    return found;
+}
+
 uint32_t lang_reads_of(const lang_program *p, const lang_stage *s, uint32_t tensor) {
     base_arena *scratch = scratch_of(p);
     uint32_t count = 0;

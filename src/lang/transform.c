@@ -312,7 +312,7 @@ static lang_program *without_tensor(base_arena *arena, base_arena *scratch, cons
 
 lang_program *lang_inline(base_arena *arena, const lang_program *p, uint32_t stage) {
     const lang_stage *s = &p->stages.at[stage];
-    assert(stage < p->stages.n && s->rec < 0);
+    assert(stage < p->stages.n);
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     lang_program *out = NULL;
     if (!extents_read(p, s->tensor, scratch)) {

@@ -37,19 +37,33 @@ static bool is_output(const lang_program *p, uint32_t tensor) {
     return false;
 }
 
-/* One stage reads this one, each element once, where it computes its own: nothing is computed again. */
-static bool read_at_point(const lang_program *p, const lang_stage *s) {
+/* The one stage that reads this one; NULL: none does, or several do. */
+static const lang_stage *only_reader(const lang_program *p, const lang_stage *s) {
     const lang_stage *reader = NULL;
     for (size_t i = 0; i < p->stages.n; i++) {
         if (lang_reads_of(p, &p->stages.at[i], s->tensor) > 0) {
             if (reader != NULL) {
-                return false;
+                return NULL;
             }
             reader = &p->stages.at[i];
         }
     }
+    return reader;
+}
+
+/* One stage reads this one, each element once, where it computes its own: nothing is computed again. */
+static bool read_at_point(const lang_program *p, const lang_stage *s) {
+    const lang_stage *reader = only_reader(p, s);
     return reader != NULL && reader->rec < 0 && !lang_has_reduction(p, reader->body) &&
            lang_reads_at_point(p, reader, s->tensor);
+}
+
+/* The same of two stages of a recurrence, at the same step, whatever they sum up: not even its tensor is needed, which has a place for
+ * each step. */
+static bool read_in_its_round(const lang_program *p, const lang_stage *s) {
+    const lang_stage *reader = s->rec >= 0 && !is_output(p, s->tensor) ? only_reader(p, s) : NULL;
+    return reader != NULL && reader != s && reader->rec == s->rec && lang_reads_at_point(p, reader, s->tensor) &&
+           !lang_reduces_over(p, reader, s->tensor);
 }
 
 static bool worth_inlining(base_arena *scratch, const lang_program *p, const lang_stage *s) {
@@ -72,6 +86,16 @@ static const lang_program *inline_small_stages(base_arena *arena, const lang_pro
     return p;
 }
 
+static const lang_program *inline_rounds(base_arena *arena, const lang_program *p) {
+    for (size_t i = 0; i < p->stages.n;) {
+        const lang_program *inlined =
+            read_in_its_round(p, &p->stages.at[i]) ? lang_inline(arena, p, (uint32_t)i) : NULL;
+        p = inlined != NULL ? inlined : p;
+        i += inlined == NULL;
+    }
+    return p;
+}
+
 static const lang_program *lower(base_arena *arena, const lang_program *raw, const plan_options *o, uint64_t *work) {
     const lang_program *p = lang_simplify(arena, lang_fold(arena, raw, FOLD_LIMIT));
     if (o->opt_level == 0) {
@@ -83,7 +107,8 @@ static const lang_program *lower(base_arena *arena, const lang_program *raw, con
     p = plane != NULL ? plane : p;
     const bool stairs = !plan_has(o->without, PLAN_MOVE_STAIRS);
     const lang_program *fitted = stairs ? lang_stairs(arena, p, o->device->machine.wide_multiply, work, &found) : NULL;
-    return fitted != NULL ? fitted : p;
+    p = fitted != NULL ? fitted : p;
+    return plan_has(o->without, PLAN_MOVE_INLINE) ? p : inline_rounds(arena, p);
 }
 
 /* ---- tensors ---- */

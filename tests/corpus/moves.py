@@ -8,7 +8,7 @@ import sys
 from support import burin, shared
 
 MODELS = ("mlperf_tiny/kws_int8", "mlperf_tiny/vww96_int8", "mlperf_tiny/ic_resnet8_int8", "mlperf_tiny/ad_toycar_int8_intio",
-          "mlperf_tiny/strm_ww_ref", "tflm/person_detect")
+          "mlperf_tiny/strm_ww_ref", "tflm/person_detect", "tflm/mnist_lstm_int8")
 # what can change none of these: they have nothing of the kind
 NOWHERE = {"clip", "join", "parts", "order", "in-place", "moves", "requantise", "scale", "pad", "clamp", "fuse", "chain"}
 

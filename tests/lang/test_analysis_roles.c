@@ -442,6 +442,22 @@ static void reads_of_a_stage(void **state) {
     assert_false(lang_reads_at_point(p, sc, y));
 }
 
+/* Y = X + sum[k] Z[k] * W[i]: X is read once a point, Z and W as often as there are k. */
+static void reads_below_a_reduction(void **state) {
+    (void)state;
+    const int64_t extent[2] = {4, 3}, rows[1] = {4}, columns[1] = {3};
+    variables(2, extent);
+    const uint32_t x = add_input(p, "X", BASE_F32, 1, rows), w = add_input(p, "W", BASE_F32, 1, rows);
+    const uint32_t z = add_input(p, "Z", BASE_F32, 1, columns);
+    lang_ref product = op(LANG_MUL, lang_read(p, z, &v[1], 1, 0), lang_read(p, w, v, 1, 0));
+    lang_ref sum = lang_reduce(p, LANG_SUM, BASE_F32, &v[1], 1, 0, product, 0);
+    const uint32_t y = add_stage(p, "Y", 1, vars, 2, op(LANG_ADD, lang_read(p, x, v, 1, 0), sum));
+    const lang_stage *s = &p->stages.at[p->tensors.at[y].stage];
+    assert_false(lang_reduces_over(p, s, x));
+    assert_true(lang_reduces_over(p, s, z));
+    assert_true(lang_reduces_over(p, s, w));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void) {
@@ -463,6 +479,7 @@ int main(void) {
         TEST(proofs_of_inside_hold),
         TEST(conjuncts),
         TEST(reads_of_a_stage),
+        TEST(reads_below_a_reduction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* test_planes.c - sums of two quantised numbers become a plane: at every pair the same value as the definition, written out here. */
 #include <math.h>
 
-#include "built.h"
+#include "fitted.h"
 
 enum { VALUES = 256 };
 
@@ -13,16 +13,8 @@ static struct {
     bool minus;
 } with;
 
-/* gemmlowp's SaturatingRoundingDoublingHighMul and RoundingDivideByPOT */
-static int32_t doubly_rounded(int32_t x, int32_t m, int32_t e) {
-    int64_t product = (int64_t)x * m;
-    int32_t t = (int32_t)((product + (product >= 0 ? 1 << 30 : 1 - (1 << 30))) / ((int64_t)1 << 31));
-    int32_t mask = (int32_t)((1u << e) - 1), rest = t & mask, half = (mask >> 1) + (t < 0);
-    return (t >> e) + (rest > half);
-}
-
 static int32_t clamped(int64_t v) {
-    return v < -128 ? -128 : v > 127 ? 127 : (int32_t)v;
+    return clamped_to(v, -128, 127);
 }
 
 static int32_t fixed_point(int32_t a, int32_t b) {
@@ -45,17 +37,12 @@ static lang_ref byte(uint32_t k) {
     return lang_read(p, add_input(p, k == 0 ? "A" : "B", BASE_I8, 1, dim), &v, 1, 0);
 }
 
-static lang_ref whole(int64_t v) {
-    return lang_int(p, BASE_I32, v);
-}
-
 static lang_ref requantised(lang_ref x, int32_t m, int32_t e) {
-    return op(LANG_RDIVPOT, op(LANG_SRDHM, x, whole(m)), whole(e));
+    return doubly_rounded_node(x, whole(m), whole(e));
 }
 
 static lang_ref clamp(lang_ref v) {
-    v = op(LANG_ADD, v, whole(with.zero));
-    return to(BASE_I8, op(LANG_MIN, op(LANG_MAX, v, whole(-128)), whole(127)));
+    return clamped_node(v, with.zero, -128, 127);
 }
 
 static lang_ref fixed_point_body(void) {
@@ -75,17 +62,12 @@ static lang_ref real_body(void) {
     return clamp(lang_apply1(p, LANG_SAT, BASE_I32, sum));
 }
 
+static lang_program *planes(uint64_t *work, uint32_t *found) {
+    return lang_planes(arena, p, work, found);
+}
+
 static lang_program *fitted(lang_ref body) {
-    uint32_t found = 0;
-    uint64_t work = UINT64_C(1) << 28;
-    *BASE_PUSH(arena, &p->outputs) = add_stage(p, "Y", 2, vars, 2, body);
-    assert_int_equal(lang_verify(p, &diags), BASE_OK);
-    lang_program *q = lang_planes(arena, p, &work, &found);
-    assert_int_equal(q != NULL, found > 0);
-    if (q != NULL) {
-        assert_int_equal(lang_verify(q, &diags), BASE_OK);
-    }
-    return q;
+    return fitted_by(planes, vars, body);
 }
 
 static void gives(const lang_program *q, expected_fn f) {
@@ -93,11 +75,7 @@ static void gives(const lang_program *q, expected_fn f) {
     for (int32_t k = 0; k < VALUES; k++) {
         x[k] = (int8_t)(k - 128);
     }
-    const void *inputs[2] = {x, x};
-    lang_result result = {.data = y};
-    lang_code *code = lang_compile(arena, q, LANG_EVAL_EXACT, &diags);
-    assert_non_null(code);
-    assert_int_equal(lang_run(code, arena, inputs, &result, &diags), BASE_OK);
+    run_on(q, x, x, y);
     for (int32_t a = 0; a < VALUES; a++) {
         for (int32_t b = 0; b < VALUES; b++) {
             assert_int_equal(y[a][b], f(a - 128, b - 128));

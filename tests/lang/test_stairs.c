@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "built.h"
+#include "fitted.h"
 
 enum { CHANNELS = 5, POINTS = 65536 };
 
@@ -12,16 +12,8 @@ static int32_t multiplier[CHANNELS], shift[CHANNELS], zero, low, high;
 static float scale[CHANNELS];
 static bool wide = true; /* products of 64 bits; else two of 32 */
 
-/* gemmlowp's SaturatingRoundingDoublingHighMul and RoundingDivideByPOT */
-static int32_t doubly_rounded(int32_t x, int32_t m, int32_t e) {
-    int64_t product = (int64_t)x * m;
-    int32_t t = (int32_t)((product + (product >= 0 ? 1 << 30 : 1 - (1 << 30))) / ((int64_t)1 << 31));
-    int32_t mask = (int32_t)((1u << e) - 1), rest = t & mask, half = (mask >> 1) + (t < 0);
-    return (t >> e) + (rest > half);
-}
-
 static int32_t clamped(int64_t v) {
-    return v < low ? low : v > high ? high : (int32_t)v;
+    return clamped_to(v, low, high);
 }
 
 static int32_t fixed_point(int32_t x, uint32_t c) {
@@ -52,8 +44,7 @@ static lang_ref constant(base_type type, const void *data) {
 }
 
 static lang_ref clamp(lang_ref v) {
-    v = op(LANG_ADD, v, lang_int(p, BASE_I32, zero));
-    return to(BASE_I8, op(LANG_MIN, op(LANG_MAX, v, lang_int(p, BASE_I32, low)), lang_int(p, BASE_I32, high)));
+    return clamped_node(v, zero, low, high);
 }
 
 static uint32_t count_words(const lang_program *q, lang_ref r, lang_word w) {
@@ -65,18 +56,12 @@ static uint32_t count_words(const lang_program *q, lang_ref r, lang_word w) {
     return count;
 }
 
-/* Y = body, with what lang_stairs makes of it; NULL: it finds nothing. */
+static lang_program *stairs(uint64_t *work, uint32_t *found) {
+    return lang_stairs(arena, p, wide, work, found);
+}
+
 static lang_program *fitted(lang_ref body) {
-    uint32_t found = 0;
-    uint64_t work = UINT64_C(1) << 28;
-    *BASE_PUSH(arena, &p->outputs) = add_stage(p, "Y", 2, vars, 2, body);
-    assert_int_equal(lang_verify(p, &diags), BASE_OK);
-    lang_program *q = lang_stairs(arena, p, wide, &work, &found);
-    assert_int_equal(q != NULL, found > 0);
-    if (q != NULL) {
-        assert_int_equal(lang_verify(q, &diags), BASE_OK);
-    }
-    return q;
+    return fitted_by(stairs, vars, body);
 }
 
 /* Every number, every channel. */
@@ -88,11 +73,7 @@ static void gives(const lang_program *q, expected_fn f) {
         x[k] = (int8_t)(k / 256 - 128);
         u[k] = (uint8_t)(k % 256);
     }
-    const void *inputs[2] = {x, u};
-    lang_result result = {.data = y};
-    lang_code *code = lang_compile(arena, q, LANG_EVAL_EXACT, &diags);
-    assert_non_null(code);
-    assert_int_equal(lang_run(code, arena, inputs, &result, &diags), BASE_OK);
+    run_on(q, x, u, y);
     for (int32_t k = 0; k < POINTS; k++) {
         for (uint32_t c = 0; c < CHANNELS; c++) {
             if (y[k][c] != f(k - 32768, c)) {
@@ -104,8 +85,7 @@ static void gives(const lang_program *q, expected_fn f) {
 }
 
 static lang_ref requantised(lang_ref x) {
-    lang_ref m = constant(BASE_I32, multiplier), e = constant(BASE_I32, shift);
-    return clamp(op(LANG_RDIVPOT, op(LANG_SRDHM, x, m), e));
+    return clamp(doubly_rounded_node(x, constant(BASE_I32, multiplier), constant(BASE_I32, shift)));
 }
 
 static void draw(uint64_t *seed, int32_t from, int32_t to) {
@@ -219,15 +199,14 @@ static void refused(void **state) {
     base_arena_free(arena);
     (void)set_up(state);
     draw(&seed, 6, 6);
-    assert_null(fitted(requantised(op(LANG_SHL, number(), lang_int(p, BASE_I32, 17)))));
+    assert_null(fitted(requantised(op(LANG_SHL, number(), whole(17)))));
     base_arena_free(arena);
     (void)set_up(state);
     low = -1000;
     high = 1000;
-    lang_ref m = 0, x = number();
-    m = constant(BASE_I32, multiplier);
-    lang_ref many = op(LANG_RDIVPOT, op(LANG_SRDHM, x, m), lang_int(p, BASE_I32, 3));
-    many = op(LANG_MIN, op(LANG_MAX, many, lang_int(p, BASE_I32, low)), lang_int(p, BASE_I32, high));
+    lang_ref x = number();
+    lang_ref many = doubly_rounded_node(x, constant(BASE_I32, multiplier), whole(3));
+    many = op(LANG_MIN, op(LANG_MAX, many, whole(low)), whole(high));
     assert_null(fitted(to(BASE_I16, many)));
 }
 

@@ -51,6 +51,16 @@ for provider in ("reference", "host"):
 assert "checked: " in burin("compile", "clip.tflite", "--ops", EXAMPLE, "-o", "clip_c").stdout
 assert "soft-clip" in burin("inspect", "clip.tflite", "--ops", EXAMPLE).stdout
 assert "custom.soft_clip" in burin("plan", "clip.tflite", "--ops", EXAMPLE).stdout
+# of eight extents and one more: stages that share nine loops; the output reads rows that are not of its own round, and shares none
+NINE = definition("nine.op", """op nine
+in X:f32[I..]
+Z:f32[i..<I.., j<3] = sum[k<2] (X[i..] * f32(j + k))
+W:f32[i..<I.., j<3] = Z[i.., j] / (1 + sum[k<2] (Z[i.., j] * Z[i.., j] * f32(k)))
+Y[i..<I..] = sum[j<3] W[I.. - 1 - i.., j]
+""")
+pathlib.Path("nine.tflite").write_bytes(made.tflite([("x", "f32", [2] * 8, {}), ("y", "f32", [2] * 8, {})], [("CUSTOM", [0], [1], None, "nine", b"")], [0], [1]))
+assert "checked: " in burin("compile", "nine.tflite", "--ops", NINE, "-o", "nine_c", "--prefix", "m").stdout
+assert "2 stages in one nest of 9 loops" in pathlib.Path("nine_c/m_kernels.c").read_text()
 # written, it has its code and its options; what is written from that is the same
 burin("compile", "clip.tflite", "--ops", EXAMPLE, "-o", "clip2.tflite")
 burin("compile", "clip2.tflite", "--ops", EXAMPLE, "-o", "clip3.tflite")

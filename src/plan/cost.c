@@ -79,8 +79,8 @@ static double point_cycles(counter *c, lang_ref root) {
             cycles += c->cycles->load + (n->has_fill ? 2.0 * c->cycles->word : 0);
         } else if (n->kind == LANG_REDUCE) {
             const lang_ref guard = lang_operand(c->p, r, n->count - 3), body = lang_operand(c->p, r, n->count - 2);
-            cycles +=
-                rounds_of(c, r) * (point_cycles(c, guard) + point_cycles(c, body) + c->cycles->word + c->cycles->loop);
+            const double sum = base_type_is_float((base_type)n->type) ? c->cycles->real : c->cycles->word;
+            cycles += rounds_of(c, r) * (point_cycles(c, guard) + point_cycles(c, body) + sum + c->cycles->loop);
         } else if (n->kind == LANG_WORD_) {
             cycles += word_cycles(c, r);
             for (uint32_t k = 0; k < n->count; k++) {

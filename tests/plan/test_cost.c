@@ -1,5 +1,5 @@
 /* test_cost.c - predicted cycles, counted by hand with the numbers of devices/cortex-m4.yaml: word 1, load 2, store 1, multiply-add 1,
- * loop 4. */
+ * real 30, loop 4. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,11 +41,21 @@ static void a_tile_shares_what_it_reads(void **state) {
     assert_int_equal(k->cost, (uint64_t)(8 * (4 * product + 2 + 1)));
 }
 
+/* Two rows of four: each number is read and added; each sum stored. */
+static void a_sum_of_reals_takes_what_real_sums_take(void **state) {
+    (void)state;
+    const plan_module *p = planned_for(HEAD "tensor %0 f32[2,4] \"x\"\ntensor %1 f32[2] \"y\"\ninputs (%0)\n"
+                                            "outputs (%1)\nnode sum (%0) -> (%1) {axes: ints [1]}\n}\n",
+                                       "cortex-m4", 1);
+    assert_int_equal(p->kernels.at[0].cost, 2 * (4 * (2 + 30 + 4) + 1 + 4));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_element_is_read_worked_on_and_stored, planned_set_up, planned_tear_down),
         cmocka_unit_test_setup_teardown(a_machine_without_numbers_has_no_model, planned_set_up, planned_tear_down),
         cmocka_unit_test_setup_teardown(a_tile_shares_what_it_reads, planned_set_up, planned_tear_down),
+        cmocka_unit_test_setup_teardown(a_sum_of_reals_takes_what_real_sums_take, planned_set_up, planned_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,6 +107,11 @@ lang_program *lang_stairs(base_arena *arena, const lang_program *p, bool wide, u
 /* In place of what makes one byte of two through their sum or difference, two products, a sum, one shift and a clamp: the same at
  * each of at most 65,536 pairs. *found: in how many stages. NULL: in none. */
 lang_program *lang_planes(base_arena *arena, const lang_program *p, uint64_t *work, uint32_t *found);
+/* Sums of a recurrence that none of its rounds changes, each with the largest expression around it of which that is true, become stages
+ * before it, which it reads: the same bits. wanted: is it worth while, of each such stage of program p, with its ranges? NULL: there are
+ * none, or the node limit. */
+typedef bool (*lang_wanted)(const void *user, const lang_program *p, lang_ranges *ranges, const lang_stage *s);
+lang_program *lang_hoist(base_arena *arena, const lang_program *p, lang_wanted wanted, const void *user);
 /* The program for targets that have a place for each tensor before a run. most: what outputs 0 .. n-1 have room for, whose
  * extents along what a run decides become these bounds. Each such extent is counted: counts[j] says where, in a stage without
  * dimensions that is a further output, or in an input of p that is a count. Where more may come out than there is room for,

@@ -96,13 +96,18 @@ static const lang_program *inline_rounds(base_arena *arena, const lang_program *
     return p;
 }
 
-static const lang_program *lower(base_arena *arena, const lang_program *raw, const plan_options *o, uint64_t *work) {
+static const lang_program *lower(base_arena *arena, const lang_program *raw, const plan_options *o, uint64_t *work,
+                                 bool *hoisted) {
     const lang_program *p = lang_simplify(arena, lang_fold(arena, raw, FOLD_LIMIT));
     if (o->opt_level == 0) {
         return p;
     }
     uint32_t found = 0;
     p = plan_has(o->without, PLAN_MOVE_INLINE) ? p : lang_simplify(arena, inline_small_stages(arena, p));
+    const bool before = !plan_has(o->without, PLAN_MOVE_HOIST) && o->goal != PLAN_SIZE;
+    const lang_program *out = before ? lang_hoist(arena, p, plan_wants_before, o) : NULL;
+    *hoisted = out != NULL;
+    p = out != NULL ? out : p;
     const lang_program *plane = plan_has(o->without, PLAN_MOVE_PLANES) ? NULL : lang_planes(arena, p, work, &found);
     p = plane != NULL ? plane : p;
     const bool stairs = !plan_has(o->without, PLAN_MOVE_STAIRS);
@@ -489,7 +494,7 @@ base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
     if (status != BASE_OK) {
         return status;
     }
-    k.program = lower(b->arena, k.program, b->o, &b->work);
+    k.program = lower(b->arena, k.program, b->o, &b->work, &k.hoisted);
     k.macs = lang_macs(raw);
     status = bind_tensors(b, &k, open.counts, open.n, pending);
     if (status != BASE_OK) {
@@ -667,8 +672,8 @@ static void fill_hashes(plan_builder *b) {
     base_arena_free(scratch);
 }
 
-base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, const plan_options *o,
-                       plan_module **out, base_diags *d) {
+base_status plan_build_once(base_arena *arena, ops_registry *ops, const ir_model *m, const plan_options *o,
+                            plan_module **out, base_diags *d) {
     plan_module *p = BASE_NEW(arena, plan_module);
     p->arena = arena;
     p->model = m;

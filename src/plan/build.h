@@ -39,4 +39,11 @@ base_status plan_add_copy(plan_builder *b, uint32_t from, uint32_t to, const ir_
 /* All nodes of the graph, control nodes with their graphs (flatten.c). Errors of all operators are collected. */
 base_status plan_flatten(plan_builder *b);
 
+/* The plan with all moves that the options leave (build.c); plan_build may build two. */
+base_status plan_build_once(base_arena *arena, ops_registry *ops, const ir_model *m, const plan_options *o,
+                            plan_module **out, base_diags *d);
+/* Is a sum of a recurrence worth a tensor of its own? Where register tiles go over its steps, too. A lang_wanted, of plan_options
+ * (hoist.c). */
+bool plan_wants_before(const void *options, const lang_program *p, lang_ranges *ranges, const lang_stage *s);
+
 #endif

@@ -118,6 +118,7 @@ typedef struct plan_kernel {
     plan_schedule *schedules; /* one for each stage of program */
     uint64_t macs, cost;      /* multiply-accumulates; predicted cycles, of a loop one round (0: no model) */
     const char *reason;       /* why this form */
+    bool hoisted;             /* sums of its recurrences are computed before them */
 } plan_kernel;
 
 typedef enum plan_role { PLAN_INPUT, PLAN_OUTPUT, PLAN_ACTIVATION, PLAN_SCRATCH, PLAN_CONSTANT, PLAN_STATE } plan_role;
@@ -215,7 +216,8 @@ typedef struct plan_options {
     plan_channels channels;
 } plan_options;
 
-/* Builds the plan of the model's entry graph and of the graphs that it reaches. Errors: unsupported operators (all listed), shapes that are not known. */
+/* Builds the plan of the model's entry graph and of the graphs that it reaches; sums of recurrences are computed before them where this
+ * machine is the device, or where the arena is no larger for it, nor the cycles more. Errors: unsupported operators (all listed), shapes that are not known. */
 base_status plan_build(base_arena *arena, ops_registry *ops, const ir_model *m, const plan_options *o,
                        plan_module **out, base_diags *d);
 /* Independent check of a plan: no two live tensors overlap, every offset aligned and inside, every schedule legal for

@@ -6,6 +6,8 @@
 
 /* Chooses the form and the numbers of every stage of a kernel (schedule.c). */
 void plan_schedule_kernel(base_arena *arena, plan_kernel *k, const plan_options *o);
+/* Would the stage be done in register tiles? (schedule.c) */
+bool plan_is_tiled(const plan_options *o, const lang_program *p, lang_ranges *ranges, const lang_stage *s);
 /* Predicted cycles of a kernel that is scheduled; 0: the machine has no model (cost.c). */
 uint64_t plan_cost(base_arena *arena, const plan_kernel *k, const plan_machine *m);
 const char *plan_form_name(plan_form f);

@@ -135,6 +135,13 @@ static const char *schedule_stage(const lang_program *p, const lang_stage *s, co
     return "one loop nest";
 }
 
+bool plan_is_tiled(const plan_options *o, const lang_program *p, lang_ranges *ranges, const lang_stage *s) {
+    const lang_roles roles = lang_roles_of(ranges, s);
+    plan_schedule x;
+    (void)schedule_stage(p, s, &roles, o, &x);
+    return x.form == PLAN_CONTRACT || x.form == PLAN_DEPTHWISE;
+}
+
 void plan_schedule_kernel(base_arena *arena, plan_kernel *k, const plan_options *o) {
     const lang_program *p = k->program;
     lang_ranges *ranges = lang_ranges_new(arena, p);

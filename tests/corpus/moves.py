@@ -9,8 +9,9 @@ from support import burin, shared
 
 MODELS = ("mlperf_tiny/kws_int8", "mlperf_tiny/vww96_int8", "mlperf_tiny/ic_resnet8_int8", "mlperf_tiny/ad_toycar_int8_intio",
           "mlperf_tiny/strm_ww_ref", "tflm/person_detect", "tflm/mnist_lstm_int8")
+HOST = {"tflm/mnist_lstm_int8"}  # for this machine, which has the memory for what is computed before a recurrence
 # what can change none of these: they have nothing of the kind
-NOWHERE = {"clip", "join", "parts", "order", "in-place", "moves", "requantise", "scale", "pad", "clamp", "fuse", "chain"}
+NOWHERE = {"clip", "parts", "order", "in-place", "moves", "requantise", "scale", "pad", "clamp", "fuse", "chain"}
 
 goldens = shared("corpus/tflite/golden_tflm/real")
 moves = [m["name"] for m in json.loads(burin("moves", "--json").stdout)]
@@ -22,7 +23,7 @@ for name in MODELS:
     for move in ["", *moves, ",".join(moves)]:
         out = pathlib.Path(name.replace("/", "_"), move.replace(",", "_") or "as_ever")
         without = ("--disable", move) if move else ()
-        burin("compile", model, "-o", out, "--prefix", "m", "--device", "cortex-m4", "--no-check", "--quiet", "--force", *without)
+        burin("compile", model, "-o", out, "--prefix", "m", "--device", "host" if name in HOST else "cortex-m4", "--no-check", "--quiet", "--force", *without)
         text = "".join((out / f).read_text() for f in ("m.c", "m_kernels.c", "m_weights.c", "m_internal.h"))
         first = first or text
         if move and text == first:

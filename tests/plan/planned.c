@@ -32,7 +32,8 @@ int planned_tear_down(void **state) {
 plan_module *planned_for(const char *text, const char *device, unsigned level) {
     ir_model *m = NULL;
     plan_module *p = NULL;
-    plan_options o = {.device = plan_device_find(device), .prefix = "m", .opt_level = level};
+    const plan_device *profile = plan_device_detect(planned_arena, plan_device_find(device));
+    plan_options o = {.device = profile, .prefix = "m", .opt_level = level};
     base_status status = ir_parse(planned_arena, "m.ir", text, strlen(text), &m, &planned_diags);
     if (status == BASE_OK) {
         status = ir_verify(m, &planned_diags);

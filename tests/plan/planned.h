@@ -10,7 +10,7 @@ extern base_diags planned_diags;
 int planned_set_up(void **state);
 int planned_tear_down(void **state);
 
-/* The plan of a graph for a device; the test fails where there is none. */
+/* The plan of a graph for a device ("host": as it is here); the test fails where there is none. */
 plan_module *planned_for(const char *text, const char *device, unsigned level);
 /* Of kernel i the output. */
 plan_tensor *planned_output(const plan_module *p, size_t i);

@@ -146,6 +146,16 @@ for m in (3, None):
          [('f', F, None), ('s', F, None)], [constant('yes', np.array([True]))] + [constant('m', i64(m or 0))] * (m is not None),
          feeds=[dict(x=f32(4, 2), v0=f32(2), **({} if m else dict(m=i64(n)))) for n in ((1,) if m else (2, 4))], flags=[] if m else ['--max-trips', '5'])
 
+totals = loop([node('Add', ['v', 'x'], ['n']), node('ReduceSum', ['n'], ['t'], keepdims=0), node('Less', ['t', 'high'], ['kk'])], [('kk', B), ('n',), ('t', F, [])],
+              [constant('high', np.float32(1e9))])
+case('loop_gives_scalars', [node('Loop', ['m', '', 'x'], ['f', 't'], body=totals)], [('x', F, [2]), ('m', I, [])], [('f', F, None), ('t', F, None)],
+     feeds=[dict(x=f32(2), m=np.array(n)) for n in (2, 3, 6)], flags=['--max-trips', '6'])
+stepped = loop([node('Add', ['v', 'x'], ['n']), node('Add', ['c', 'two'], ['c2']), node('Less', ['c2', 'most'], ['kk'])], [('kk', B), ('n',), ('c2', I, []), ('n', F, [2])],
+               [constant('two', np.int64(2))], LOOP_IN + [('c', I, [])])
+case('loop_result_read_twice', [node('Loop', ['', 'yes', 'x', 'zero'], ['f', 'c', 's'], body=stepped), node('Relu', ['s'], ['r']), node('Neg', ['s'], ['g'])],
+     [('x', F, [2]), ('most', I, [])], [('f', F, None), ('r', F, None), ('g', F, None)], [constant('yes', np.array(True)), constant('zero', np.int64(0))],
+     feeds=[dict(x=f32(2), most=np.array(n)) for n in (0, 5)], flags=['--max-trips', '6'])
+
 # ---- Scan ----
 scan = graph([node('Add', ['s', 'e'], ['t']), node('Mul', ['t', 'e2'], ['p']), node('Abs', ['e'], ['h2'])], [('s', F, None), ('e', F, None), ('e2', F, None)], [('t',), ('p',), ('h2',)])
 for k, more in enumerate([{}, dict(scan_input_directions=[1, 0]), dict(scan_output_directions=[0, 1]),
@@ -236,6 +246,14 @@ case('optional_of_a_sequence', [node('If', ['c'], ['o'], then_branch=gives([help
                                     [node('OptionalGetElement', ['o'], ['g']), node('ConcatFromSequence', ['g'], ['j'], axis=0)], [], [('j',)]),
                                     else_branch=graph([node('Concat', ['x', 'x'], ['ng'], axis=-1), node('Abs', ['ng'], ['ab'])], [], [('ab',)]))],
      [('c', B, []), ('x', F, [2])], [('y', F, None)], opset=18, feeds=[dict(c=np.array(v), x=f32(2)) for v in (True, False)])
+carries = loop([node('OptionalHasElement', ['o'], ['h']), node('If', ['h'], ['n'], then_branch=graph(
+    [node('OptionalGetElement', ['o'], ['g']), node('Add', ['g', 'v'], ['t1'])], [], [('t1', F, [2])]), else_branch=graph([node('Neg', ['v'], ['t2'])], [], [('t2', F, [2])])),
+    node('Optional', ['n'], ['o2']), node('Identity', ['k'], ['kk'])], [('kk', B, [])], inputs=[('i', I, []), ('k', B, [])])
+carries.input.extend([value('v', F, [2]), optional('o', [2])])
+carries.output.extend([value('n', F, [2]), optional('o2', [2])])
+case('optional_in_loop', [helper.make_node('Optional', [], ['o0'], type=NONE), node('Loop', ['m', '', 'x', 'o0'], ['y', 'q'], body=carries),
+                          node('OptionalHasElement', ['q'], ['h'])], [('x', F, [2]), ('m', I, [])], [('y', F, None), ('h', B, None)], opset=18,
+     feeds=[dict(x=f32(2), m=np.array(n)) for n in (0, 1, 3)])
 case('optional_as_output', [node('If', ['c'], ['o'], then_branch=something, else_branch=nothing)], [('c', B, []), ('x', F, [2])], [], opset=18,
      refused='an output that a run may leave without content')
 CASES[-1].model.graph.output.append(optional('o', [2]))

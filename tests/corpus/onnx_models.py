@@ -168,6 +168,18 @@ def step_of(model, output):
     return float(scales[0].reshape(-1)[0]) if scales and scales[0].size == 1 else 0.0
 
 
+def ports_before(graph, name):
+    """The names of what a value follows from, itself among them."""
+    makers = {o: n for n in graph.node for o in n.output}
+    found, ahead = set(), [name]
+    while ahead:
+        one = ahead.pop()
+        if one not in found:
+            found.add(one)
+            ahead += makers[one].input if one in makers else []
+    return found
+
+
 def written(path, ending):
     """-> (verdict, why) of a model with recorded inputs and outputs, written in that format and run by its runtime"""
     data = path.parent / "test_data_set_0"
@@ -189,17 +201,19 @@ def written(path, ending):
                 done = subprocess.run([BURIN, "compile", path, "-o", to, "--check-cases", "1", "--quiet", *words], capture_output=True, text=True, timeout=120)
             except subprocess.TimeoutExpired:
                 return "refused", "it takes more than 120 s"
-            # what must be constant, and is an input, is what was recorded of it
+            # what must be constant, and is an input or follows from some, is what was recorded of those
             asked = re.search(r"node\[(\d+)\].* whose input (\d+) is computed is not supported", done.stderr)
             name = model.graph.node[int(asked[1])].input[int(asked[2])] if asked and "graph/node[" in done.stderr else None
             if "say how many at most: --max-trips N" in done.stderr and "--max-trips" not in words:
                 words += ["--max-trips", "16"]
                 continue
-            k = next((k for k, port in enumerate(given[:len(arrays)]) if port.name == name), None)
-            if k is None:
+            needed = ports_before(model.graph, name)
+            known = [k for k, port in enumerate(given[:len(arrays)]) if port.name in needed]
+            if not known:
                 break
-            words += ["--constant", f"{name}={inputs[k]}"]
-            del given[k], arrays[k], inputs[k]
+            for k in reversed(known):
+                words += ["--constant", f"{given[k].name}={inputs[k]}"]
+                del given[k], arrays[k], inputs[k]
         if done.returncode:
             return "other" if done.returncode == 3 else "refused", words_of(done)
         ports, got = roads.answers(to, lambda ports: [[a.reshape(s) if a.size == np.prod(s) else a for a, (s, _) in zip(arrays, ports)]])

@@ -205,6 +205,9 @@ static size_t uses_in(const ir_graph *g, uint32_t tensor) {
 /* Is the tensor the round's number at the first extent, 0 at the others? */
 static bool is_place(const loop *l, uint32_t tensor, uint32_t rank) {
     const ir_node *mul = producer_of(l->body, tensor);
+    if (mul && rank == 1 && !strcmp(mul->op, "reshape") && mul->inputs[0] == l->body->inputs.at[l->index]) {
+        return true; /* of one extent: the number itself, as pass moves says it */
+    }
     for (size_t k = 0; mul && !strcmp(mul->op, "mul") && k < 2; k++) {
         const ir_tensor *along = &l->body->tensors.at[mul->inputs[k]];
         bool fits = mul->inputs[1 - k] == l->body->inputs.at[l->index] && along->data && along->type == BASE_I64 &&

@@ -228,6 +228,20 @@ static bool put_groups(onnx_frame *f, const ir_node *n) {
     return true;
 }
 
+/* The first elements, as many as a run says, none for a negative number: for Slice that counts from the end. */
+static bool put_leading(onnx_frame *f, const ir_node *n) {
+    const char *name = onnx_output_name(f, n, 0);
+    static const int64_t zero, one = 1;
+    if (input(f, n, 1)->type != BASE_I64) {
+        return false;
+    }
+    const char *list = onnx_put_list(f, "zero", &zero, 1);
+    const char *end = put_two(f, "Reshape", f->name_of[n->inputs[1]], onnx_put_list(f, "shape", &one, 1));
+    const char *const inputs[] = {f->name_of[n->inputs[0]], list, put_two(f, "Max", end, list), list};
+    onnx_put_node(f, "", "Slice", inputs, 4, &name, 1, NULL, 0);
+    return true;
+}
+
 /* Extents, which ONNX gives as integers of 64 bits. */
 static bool put_shape(onnx_frame *f, const ir_node *n) {
     const char *name = onnx_output_name(f, n, 0), *of = f->name_of[n->inputs[0]];
@@ -251,6 +265,7 @@ bool onnx_put_several(onnx_frame *f, size_t node) {
                  {"softmax", put_over_last},
                  {"log_softmax", put_over_last},
                  {"hardmax", put_over_last},
+                 {"leading", put_leading},
                  {"dynamic_update_slice", put_update},
                  {"attention_scores", put_scores},
                  {"attention_values", put_values}};

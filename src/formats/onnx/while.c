@@ -10,6 +10,7 @@
 
 typedef struct loop_graphs {
     const onnx_loop *l;
+    onnx_value *start; /* the carried values before the first round */
     onnx_op *op;
     onnx_reader *r;
     onnx_scope body;
@@ -145,16 +146,53 @@ static bool grow(loop_graphs *w, uint32_t index) {
     return true;
 }
 
-static bool read_body(loop_graphs *w) {
+/* Optional values that have a content after some number of rounds, which a run decides, are those that may have one. true: before
+ * the first round, too, and the body is to be read again for them. */
+static bool make_maybes(loop_graphs *w) {
+    const onnx_loop *l = w->l;
+    const bool by_run = l->limit != IR_NONE || l->condition == -1;
+    onnx_value *made = BASE_NEWS(w->r->arena, onnx_value, l->carried_count + 1);
+    bool again = false;
+    for (size_t i = 0; i < l->carried_count; i++) {
+        made[i] = w->round.carried[i];
+        const bool other = by_run && !onnx_alike(w->r, &w->body, &w->carried[i], &w->body, &made[i]);
+        if (other && w->carried[i].kind == ONNX_AN_OPTIONAL && w->carried[i].tensor != IR_NONE) {
+            onnx_value taken = w->carried[i];
+            (void)onnx_make_maybe(w->op, &w->body, &taken, &w->body, &made[i]);
+        } else if (other && onnx_make_maybe(w->op, w->op->scope, &w->start[i], &w->body, &made[i])) {
+            again = true;
+        }
+    }
+    w->round.carried = made;
+    return again;
+}
+
+/* Reads one round, of values like those before the first. */
+static bool read_one(loop_graphs *w, uint32_t *index) {
     const onnx_loop *l = w->l;
     w->body = onnx_scope_new(w->r, w->op->scope, onnx_below(w->r));
-    const uint32_t index = new_scalar(w, &w->body, "round", BASE_I64);
-    w->carried = BASE_NEWS(w->r->arena, onnx_value, l->carried_count + 1);
+    *index = new_scalar(w, &w->body, "round", BASE_I64);
     for (size_t i = 0; i < l->carried_count; i++) {
-        w->carried[i] = onnx_like(w->r, w->op->scope, &l->carried[i], &w->body, "");
+        w->carried[i] = onnx_like(w->r, w->op->scope, &w->start[i], &w->body, "");
     }
-    if (!onnx_read_round(l, &w->body, index, w->carried, &w->round) || !check_carried(w) || !find_condition(w) ||
-        !find_room(w)) {
+    return onnx_read_round(l, &w->body, *index, w->carried, &w->round);
+}
+
+static bool read_body(loop_graphs *w) {
+    const onnx_loop *l = w->l;
+    const size_t graphs = w->r->m->graphs.n, symbols = w->r->m->symbols.n;
+    uint32_t index = IR_NONE;
+    w->carried = BASE_NEWS(w->r->arena, onnx_value, l->carried_count + 1);
+    w->start = BASE_NEWS(w->r->arena, onnx_value, l->carried_count + 1);
+    for (size_t i = 0; i < l->carried_count; i++) {
+        w->start[i] = l->carried[i];
+    }
+    bool fine = read_one(w, &index);
+    for (size_t i = 0; fine && i < l->carried_count && make_maybes(w); i++) { /* each time of one value more */
+        onnx_forget(w->r, graphs, symbols);
+        fine = read_one(w, &index);
+    }
+    if (!fine || !check_carried(w) || !find_condition(w) || !find_room(w)) {
         return false;
     }
     const uint32_t counted[] = {index, onnx_make_scalar(w->op, &w->body, BASE_I64, 1)};
@@ -176,7 +214,7 @@ static bool read_body(loop_graphs *w) {
     }
     for (size_t i = 0; i < l->carried_count; i++) {
         onnx_tensors outer = {0}, in = {0}, out = {0};
-        onnx_parts(w->r, &l->carried[i], &outer);
+        onnx_parts(w->r, &w->start[i], &outer);
         onnx_parts(w->r, &w->carried[i], &in);
         onnx_parts(w->r, &w->round.carried[i], &out);
         for (size_t k = 0; k < in.n; k++) {
@@ -275,7 +313,7 @@ bool onnx_while(const onnx_loop *l) {
     size_t at = (size_t)1 + (w.conditional ? 1 : 0) + (l->limit != IR_NONE ? 1 : 0);
     onnx_value *carried = BASE_NEWS(w.r->arena, onnx_value, l->carried_count + 1);
     for (size_t i = 0; i < l->carried_count; i++) {
-        carried[i] = onnx_rebuild(w.r, &l->carried[i], results, &at);
+        carried[i] = onnx_rebuild(w.r, &w.start[i], results, &at);
     }
     uint32_t *grown = results + w.before_grown;
     for (size_t i = 0; i < l->given_count && (w.conditional || l->rounds < 0); i++) {

@@ -6,28 +6,33 @@
 
 #include <string.h>
 
-static uint32_t swapped(uint32_t graph, uint32_t with) {
-    return graph == with ? 0 : graph == 0 ? with : graph;
-}
-
-void ir_make_entry(ir_model *m, uint32_t graph) {
-    ir_graph first = m->graphs.at[0];
-    m->graphs.at[0] = m->graphs.at[graph];
-    m->graphs.at[graph] = first;
+/* What nodes and signatures call graph i is graph place[i] now. */
+static void renumber(ir_model *m, const uint32_t *place) {
     for (size_t i = 0; i < m->graphs.n; i++) {
         const ir_graph *g = &m->graphs.at[i];
         for (size_t k = 0; k < g->nodes.n; k++) {
             ir_node *n = &g->nodes.at[k];
             for (size_t a = 0; a < n->attr_count; a++) {
                 if (n->attrs[a].kind == IR_GRAPH) {
-                    ir_attr_graph(m, n, n->attrs[a].name, swapped(n->attrs[a].v.graph, graph));
+                    ir_attr_graph(m, n, n->attrs[a].name, place[n->attrs[a].v.graph]);
                 }
             }
         }
     }
     for (size_t i = 0; i < m->signatures.n; i++) {
-        m->signatures.at[i].graph = swapped(m->signatures.at[i].graph, graph);
+        m->signatures.at[i].graph = place[m->signatures.at[i].graph];
     }
+}
+
+void ir_make_entry(ir_model *m, uint32_t graph) {
+    uint32_t *place = BASE_NEWS(m->arena, uint32_t, m->graphs.n + 1);
+    const ir_graph first = m->graphs.at[0];
+    m->graphs.at[0] = m->graphs.at[graph];
+    m->graphs.at[graph] = first;
+    for (uint32_t i = 0; i < m->graphs.n; i++) {
+        place[i] = i == graph ? 0 : i == 0 ? graph : i;
+    }
+    renumber(m, place);
 }
 
 static void drop_dead_of(const ir_model *m, ir_graph *g, base_arena *scratch, const bool *with_state) {
@@ -61,6 +66,61 @@ void ir_drop_dead(ir_model *m) {
     const bool *with_state = ir_graphs_with_state(scratch, m);
     for (size_t i = 0; i < m->graphs.n; i++) {
         drop_dead_of(m, &m->graphs.at[i], scratch, with_state);
+    }
+    base_arena_free(scratch);
+}
+
+static void calls_of(const ir_graph *g, bool *called) {
+    for (size_t k = 0; k < g->nodes.n; k++) {
+        const ir_node *n = &g->nodes.at[k];
+        for (size_t a = 0; a < n->attr_count; a++) {
+            if (n->attrs[a].kind == IR_GRAPH) {
+                called[n->attrs[a].v.graph] = true;
+            }
+        }
+    }
+}
+
+bool *ir_called(base_arena *arena, const ir_model *m) {
+    bool *called = BASE_NEWS(arena, bool, m->graphs.n + 1);
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        calls_of(&m->graphs.at[i], called);
+    }
+    return called;
+}
+
+void ir_drop_uncalled(ir_model *m, const bool *called, size_t n) {
+    base_arena *scratch = base_arena_new(base_arena_memory(m->arena));
+    bool *live = BASE_NEWS(scratch, bool, m->graphs.n + 1), *seen = BASE_NEWS(scratch, bool, m->graphs.n + 1);
+    uint32_t *place = BASE_NEWS(scratch, uint32_t, m->graphs.n + 1);
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        live[i] = i == 0 || (i < n && !called[i]);
+    }
+    for (size_t i = 0; i < m->signatures.n; i++) {
+        live[m->signatures.at[i].graph] = true;
+    }
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < m->graphs.n; i++) {
+            if (live[i] && !seen[i]) {
+                seen[i] = more = true;
+                calls_of(&m->graphs.at[i], live);
+            }
+        }
+    }
+    uint32_t kept = 0;
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        place[i] = live[i] ? kept++ : IR_NONE;
+        if (live[i]) {
+            m->graphs.at[place[i]] = m->graphs.at[i];
+        }
+    }
+    const bool changed = kept < m->graphs.n;
+    while (m->graphs.n > kept) {
+        m->graphs.at[--m->graphs.n] = (ir_graph){0};
+    }
+    if (changed) {
+        renumber(m, place);
     }
     base_arena_free(scratch);
 }

@@ -212,6 +212,11 @@ base_status ir_sort(ir_model *m, base_diags *d);
 void ir_make_entry(ir_model *m, uint32_t graph);
 /* Drops the nodes that no output of their graph needs and that change no state. */
 void ir_drop_dead(ir_model *m);
+/* Which graphs a node calls: a bool for each, in the arena. */
+bool *ir_called(base_arena *arena, const ir_model *m);
+/* Drops the graphs that were called when ir_called gave the list, of n graphs, or were made since, and that no signature
+ * and no other graph calls any more. Those that are left move up. */
+void ir_drop_uncalled(ir_model *m, const bool *called, size_t n);
 /* These tensors become the outputs of graphs[0]; what they do not need is dropped, inputs too. Signatures
  * follow; one that gives nothing any more is dropped. */
 void ir_cut(ir_model *m, const uint32_t *outputs, size_t n);

@@ -94,6 +94,8 @@ bool passes_says(const passes_context *c, base_arena *scratch, const ir_model *m
 
 base_status passes_run(passes_context *c, ir_model *m, base_diags *d) {
     base_status status = check_name(c, d);
+    c->called = ir_called(c->arena, m);
+    c->called_count = m->graphs.n;
     for (size_t i = 0; status == BASE_OK && i < passes_count; i++) {
         if (c->opt_level < passes_list[i].level || !may_run(c, passes_list[i].name)) {
             continue;

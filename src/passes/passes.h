@@ -40,6 +40,8 @@ typedef struct passes_context {
     bool exact;                          /* quantised operators are said as integer arithmetic, and not on reals */
     bool rescaled;                       /* set by pass scales: it has found scales at operators */
     passes_channel_counts channels;      /* set by pass channels */
+    const bool *called;                  /* set by passes_run: the graphs, called_count, that nodes called before */
+    size_t called_count;
 } passes_context;
 
 typedef struct passes_pass {

@@ -76,6 +76,8 @@ case('if_hands_on', [node('Relu', ['x'], ['r']),
                           else_branch=graph([node('Identity', ['x'], ['a2']), node('Abs', ['r'], ['b2'])], [], [('a2',), ('b2',)]))],
      [('c', B, [1]), ('x', F, [4])], [('o', F, None), ('p', F, None)], [constant('k', f32(4))],
      feeds=[dict(c=np.array([v]), x=f32(4)) for v in (True, False)])
+case('if_nobody_asks', [node('If', ['c'], ['o'], then_branch=double, else_branch=scaled), node('Shape', ['o'], ['n']), node('Relu', ['x'], ['r'])],
+     [('c', B, []), ('x', F, [2, 3]), ('y', F, [3])], [('n', I, None), ('r', F, None)], feeds=[dict(c=np.array(True), x=f32(2, 3), y=f32(3))])
 inner = [node('If', ['c2'], ['i'], then_branch=double, else_branch=scaled), node('Add', ['i', 'x'], ['ii'])]
 case('if_nested', [node('If', ['c'], ['o'], then_branch=graph(inner, [], [('ii',)]), else_branch=graph([node('Abs', ['x'], ['q'])], [], [('q',)]))],
      [('c', B, []), ('c2', B, []), ('x', F, [2]), ('y', F, [2])], [('o', F, None)],

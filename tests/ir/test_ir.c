@@ -542,6 +542,35 @@ static void the_entry_changes_places(void **state) {
     assert_ptr_equal(ir_sub_graph(m, &n[1], "cond"), &m->graphs.at[2]);
 }
 
+static void what_nobody_calls_any_more_goes(void **state) {
+    (void)state;
+    ir_model *m = controlled();
+    const bool *called = ir_called(f->arena, m);
+    assert_true(!called[0] && called[1] && called[2]);
+    ir_drop_uncalled(m, called, 3);
+    assert_int_equal(m->graphs.n, 3);
+    m->graphs.at[0].nodes.n = 1; /* the loop is gone, and alone called graph 2 */
+    const ir_port x = {"x", 0}, y = {"y", 0};
+    ir_signature_add(m, "less", 2, &x, 1, &y, 1);
+    ir_drop_uncalled(m, called, 3);
+    assert_int_equal(m->graphs.n, 3);
+    m->signatures.n = 0;
+    ir_drop_uncalled(m, called, 3);
+    assert_int_equal(m->graphs.n, 2);
+    m = controlled();
+    ir_node *n = &m->graphs.at[0].nodes.at[0];
+    ir_attr_graph(m, n, "then", 2);
+    ir_attr_graph(m, n, "else", 2);
+    m->graphs.at[0].nodes.n = 1;
+    const ir_graph *kept = &m->graphs.at[2];
+    const size_t nodes = kept->nodes.n;
+    const char *word = kept->nodes.at[0].op;
+    ir_drop_uncalled(m, called, 3);
+    assert_int_equal(m->graphs.n, 2);
+    assert_int_equal(ir_sub_graph(m, n, "then")->nodes.n, nodes);
+    assert_string_equal(ir_sub_graph(m, n, "else")->nodes.at[0].op, word);
+}
+
 static void a_cut_keeps_what_its_outputs_need(void **state) {
     (void)state;
     /* a: 0 -> 2; b: 1 -> 3; write: 2 -> state; c: 2, 3 -> 4. Cut at 3: b and what changes the state stay. */
@@ -918,6 +947,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(control_that_does_not_fit_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_fused_is_one_plain_operator, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_entry_changes_places, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_nobody_calls_any_more_goes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_cut_keeps_what_its_outputs_need, set_up, tear_down),
         cmocka_unit_test_setup_teardown(graphs_that_reach_a_state_keep_their_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(printing_is_what_the_document_says, set_up, tear_down),

@@ -266,6 +266,14 @@ for sizes in ([1, 2, 3, 2], [1, 2, 9, 6], [1, 2, 5, 11]):
         node('Resize', ['x', '', '', 'sizes'], ['y'], coordinate_transformation_mode='tf_half_pixel_for_nn', mode='nearest')],
         [('x', F, [1, 2, 4, 5])], [('y', F, None)], [constant('sizes', np.array(sizes))], opset=13, feeds=[dict(x=f32(1, 2, 4, 5))])
 
+# ---- where onnx's reference evaluator has other places than the standard's text ----
+for mode in ('linear', 'cubic'):
+    for parts in (dict(sizes=np.array([1, 2, 6, 1])), dict(scales=np.array([1, 1, 2, .4], np.float32))):
+        name = next(iter(parts))
+        case(f'resize_{mode}_to_one_by_{name}', [node('Resize', ['x', '', 'scales' if name == 'scales' else '', *(['sizes'] if name == 'sizes' else [])], ['y'], mode=mode,
+                                                      coordinate_transformation_mode='pytorch_half_pixel')],
+             [('x', F, [1, 2, 2, 3])], [('y', F, None)], [constant(k, v) for k, v in parts.items()], opset=18, feeds=[dict(x=f32(1, 2, 2, 3))])
+
 
 # ---- running ----
 def reference(model, feed):

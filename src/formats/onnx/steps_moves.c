@@ -264,6 +264,9 @@ static void make_expand(onnx_op *op, const onnx_step *s) {
     for (uint32_t i = 0; i < rank; i++) {
         const int64_t have = i + in->rank < rank ? 1 : in->dim[i + in->rank - rank];
         const int64_t want = i + n < rank ? 1 : list[i + n - rank];
+        if (i + in->rank >= rank && want != 1 && !is_number(op, (int64_t)(i + in->rank - rank))) {
+            return;
+        }
         if (want < 0 || (have != want && have != 1 && want != 1)) {
             onnx_op_error(op, "shape: the input's extent %lld does not become %lld", (long long)have, (long long)want);
             return;

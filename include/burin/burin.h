@@ -226,11 +226,14 @@ typedef struct burin_compile_options {
         kernel; /* "specialized": a function for each layer; "generic": one for layers of one shape; NULL: the goal's */
     /* names of moves and optional passes that are not to be done, a comma between (burin_list_moves); NULL: none */
     const char *disable;
+    /* path of a plan that was written before, <prefix>_plan.json: its order of kernels and its places of tensors are taken, and where
+     * anything else of it is not what the model and the options give, it is REFUSED; NULL: none */
+    const char *plan;
 } burin_compile_options;
 #define BURIN_COMPILE_OPTIONS_INIT                                                                                     \
     {                                                                                                                  \
         sizeof(burin_compile_options), NULL, "generic", NULL, 1, "tflm", "folder", "inline", 0, true, 4, NULL, NULL,   \
-            0, 0, false, NULL, false, "latency", NULL, NULL                                                            \
+            0, 0, false, NULL, false, "latency", NULL, NULL, NULL                                                      \
     }
 /* Copies texts into the context. Equal means every field. Print: one "name: value" a line, in the order above. */
 BURIN_API burin_status burin_compile_options_copy(burin_context *context, const burin_compile_options *from,

@@ -14,6 +14,7 @@ struct by_table {
 #define TYPE_FLAG bool
 #define TYPE_TEXT const char *
 #define TYPE_NAMES const char *
+#define TYPE_PATH const char *
 #define TYPE_CHOICE const char *
 #define TYPE_NUMBER unsigned
 #define BURIN_OPTION(kind, field, ...) TYPE_##kind field;
@@ -28,7 +29,7 @@ _Static_assert(sizeof(struct by_table) == sizeof(burin_compile_options),
 #include "burin/options.def"
 #undef BURIN_OPTION
 
-typedef enum kind { FLAG, TEXT, NAMES, CHOICE, NUMBER } kind;
+typedef enum kind { FLAG, TEXT, NAMES, PATH, CHOICE, NUMBER } kind;
 
 typedef struct option {
     kind kind;

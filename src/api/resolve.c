@@ -92,6 +92,13 @@ static base_status find_disabled(burin_context *c, const char *list, compile_opt
     return BASE_OK;
 }
 
+/* A plan that was written before. */
+static base_status read_plan(burin_context *c, const char *path, const plan_replay **out) {
+    base_file file;
+    base_status status = base_file_read(c->arena, path, &file, &c->diags);
+    return status != BASE_OK ? status : plan_read(c->arena, path, (const char *)file.at, file.size, out, &c->diags);
+}
+
 base_status api_resolve(burin_context *c, const burin_model *m, const burin_compile_options *given, api_resolved *out) {
     burin_compile_options o = api_options(given);
     *out = (api_resolved){.compile = {.opt_level = o.opt_level,
@@ -130,6 +137,9 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
     }
     if (status == BASE_OK && o.prefix != NULL) {
         status = check_prefix(c, o.prefix);
+    }
+    if (status == BASE_OK && o.plan != NULL) {
+        status = read_plan(c, o.plan, &out->compile.replay);
     }
     if (status == BASE_OK) {
         out->compile.prefix = o.prefix != NULL ? o.prefix : compile_prefix(c->arena, m->file);

@@ -103,6 +103,9 @@ void base_put_float(base_text *t, double v);
 void base_put_float32(base_text *t, float v); /* the same for float */
 /* A name fit for terminals: control characters, marks that turn text around and bytes that are not UTF-8 escaped as
  * \xNN, the rest as it is; at most max bytes, the last three "..." when cut. */
+/* Length in bytes (1 to 4) of the UTF-8 character at s, of which n >= 1 bytes may be read, and its code point;
+ * 0: the byte at s starts none (Unicode 15, table 3-7: no overlong forms, no surrogates, at most U+10FFFF). */
+unsigned base_utf8(const uint8_t *s, size_t n, uint32_t *code);
 char *base_printable(base_arena *arena, const char *s, size_t n, size_t max);
 /* A number at the start of s: correctly rounded, locale-free: decimal and 0x hex floats with or without sign, point and
  * exponent; inf, nan as words of their own. Overflow gives inf. *end (NULL: not wanted) is what follows it; false:

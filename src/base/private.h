@@ -6,9 +6,6 @@
 
 #include <string.h>
 
-/* Length in bytes (1 to 4) of the UTF-8 character at s, of which n >= 1 bytes may be read, and its code point;
- * 0: the byte at s starts none (Unicode 15, table 3-7: no overlong forms, no surrogates, at most U+10FFFF). */
-unsigned base_utf8(const uint8_t *s, size_t n, uint32_t *code);
 
 /* Whether a terminal may act on the character instead of showing it: controls, and marks that turn text around. */
 bool base_is_control(uint32_t code);

@@ -18,9 +18,10 @@ typedef struct compile_options {
     const char *without_passes; /* of passes_context */
     const char *const *goals;
     size_t goal_count;
-    uint64_t max_trips; /* of plan_options, as the next two */
+    uint64_t max_trips; /* of plan_options, as the next three */
     plan_goal goal;
     bool generic;
+    const plan_replay *replay;
     const char *dump_after;
     base_text *dump;
     bool exact;          /* of passes_context */

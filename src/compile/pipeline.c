@@ -124,6 +124,7 @@ base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, cons
                         .max_trips = o->max_trips,
                         .goal = o->goal,
                         .generic = o->generic,
+                        .replay = o->replay,
                         .channels = channels};
     return plan_build(arena, ops, m, &how, plan, d);
 }

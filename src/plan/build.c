@@ -695,8 +695,23 @@ base_status plan_build_once(base_arena *arena, ops_registry *ops, const ir_model
     if (status != BASE_OK) {
         return status;
     }
-    plan_place_tensors(arena, p, o->opt_level > 0 && !plan_has(o->without, PLAN_MOVE_ALIAS));
+    fill_hashes(&b); /* of what the network is, in its own order */
+    uint32_t *order = o->replay != NULL ? BASE_NEWS(arena, uint32_t, p->kernels.n + 1) : NULL;
+    status = o->replay != NULL ? plan_replay_order(o->replay, p, order, d) : BASE_OK;
+    if (status != BASE_OK) {
+        return status;
+    }
+    plan_place_tensors(arena, p, o->opt_level > 0 && !plan_has(o->without, PLAN_MOVE_ALIAS), order);
+    const uint32_t placed = (uint32_t)p->tensors.n;
+    status = o->replay != NULL ? plan_replay_places(o->replay, p, 0, d) : BASE_OK;
+    if (status != BASE_OK) {
+        return status;
+    }
     plan_place_lines(p);
+    status = o->replay != NULL ? plan_replay_places(o->replay, p, placed, d) : BASE_OK;
+    if (status != BASE_OK) {
+        return status;
+    }
     for (size_t i = 0; i < p->kernels.n; i++) {
         p->kernels.at[i].cost = plan_cost(arena, &p->kernels.at[i], &p->device->machine);
     }
@@ -704,7 +719,7 @@ base_status plan_build_once(base_arena *arena, ops_registry *ops, const ir_model
     if (status != BASE_OK) {
         return status;
     }
-    fill_hashes(&b);
     *out = p;
-    return plan_validate(p, d);
+    status = o->replay != NULL ? plan_replay_rest(o->replay, p, d) : BASE_OK;
+    return status == BASE_OK ? plan_validate(p, d) : status;
 }

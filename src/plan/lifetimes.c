@@ -341,6 +341,34 @@ static void put_in_order(base_arena *scratch, plan_module *p, const uint32_t *or
     }
 }
 
+static bool is_as_given(const uint32_t *order, size_t n) {
+    size_t i = 0;
+    while (i < n && order[i] == i) {
+        i++;
+    }
+    return i == n;
+}
+
+/* The order that a caller wants, whatever it costs. */
+static void take_order(base_arena *arena, plan_lives *l, bool share, const uint32_t *order) {
+    plan_module *p = l->p;
+    if (is_as_given(order, p->kernels.n)) {
+        return;
+    }
+    plan_unshare(l);
+    put_in_order(l->scratch, p, order);
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        p->moved += order[i] != i;
+    }
+    find_lives(l, l->scratch, p);
+    if (share) {
+        share_and_place(arena, l);
+    } else {
+        fill_lifetimes(l);
+        place(arena, l->scratch, p, PLAN_PLACEMENTS);
+    }
+}
+
 /* Another order of the kernels, if the arena is smaller with it. */
 static void reorder(base_arena *arena, plan_lives *l) {
     plan_module *p = l->p;
@@ -413,18 +441,21 @@ static void join_and_place(base_arena *arena, plan_lives *l) {
     }
 }
 
-void plan_place_tensors(base_arena *arena, plan_module *p, bool share) {
+void plan_place_tensors(base_arena *arena, plan_module *p, bool share, const uint32_t *order) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     plan_lives l = {.scratch = scratch, .p = p};
     if (share) {
         join_and_place(arena, &l);
-        if (!plan_has(p->without, PLAN_MOVE_ORDER)) {
+        if (order == NULL && !plan_has(p->without, PLAN_MOVE_ORDER)) {
             reorder(arena, &l);
         }
     } else {
         find_lives(&l, scratch, p);
         fill_lifetimes(&l);
         place(arena, scratch, p, PLAN_PLACEMENTS);
+    }
+    if (order != NULL) {
+        take_order(arena, &l, share, order);
     }
     base_arena_free(scratch);
 }

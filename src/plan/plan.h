@@ -202,6 +202,12 @@ typedef struct plan_module {
     plan_channels channels;
 } plan_module;
 
+/* A plan that was written before (replay.c). */
+typedef struct plan_replay plan_replay;
+/* Reads <prefix>_plan.json; file and text are borrowed. REFUSED with line and column. */
+base_status plan_read(base_arena *arena, const char *file, const char *text, size_t n, const plan_replay **out,
+                      base_diags *d);
+
 typedef struct plan_options {
     const plan_device *device;
     const char *prefix;
@@ -214,6 +220,7 @@ typedef struct plan_options {
     plan_goal goal;
     bool generic;
     plan_channels channels;
+    const plan_replay *replay; /* whose order and places are taken; NULL: none */
 } plan_options;
 
 /* Builds the plan of the model's entry graph and of the graphs that it reaches; sums of recurrences are computed before them where this

@@ -22,12 +22,14 @@ void plan_together(const plan_kernel *k, size_t stage, size_t *first, size_t *la
 bool plan_in_place(const plan_kernel *k, uint32_t input, uint32_t output);
 
 /* Kernels and tensors are complete: finds what may share bytes, how long everything lives, and places it
- * (lifetimes.c). */
-void plan_place_tensors(base_arena *arena, plan_module *p, bool share);
+ * (lifetimes.c). order: kernel order[i] becomes kernel i; NULL: the one that is best. */
+void plan_place_tensors(base_arena *arena, plan_module *p, bool share, const uint32_t *order);
 
 /* An order of the kernels, which keeps for each what it reads, with fewer live bytes than theirs (reorder.c); tensors know what
  * they share bytes with. false: none is known. */
 bool plan_find_order(base_arena *scratch, const plan_module *p, uint32_t *order);
+/* Does each kernel read in that order what it reads in the plan's? false: numbers of the order of two that do not (reorder.c). */
+bool plan_is_order(base_arena *scratch, const plan_module *p, const uint32_t *order, size_t *first, size_t *second);
 /* Everything is placed: gives what schedules ask for lines, where the arena has it free (lines.c). */
 void plan_place_lines(plan_module *p);
 
@@ -43,6 +45,12 @@ bool plan_in_arena(const plan_module *p, uint32_t tensor);
 /* Of each kernel the bytes that are live in it; and the first kernel with the most. */
 uint64_t *plan_live_bytes(base_arena *arena, const plan_module *p);
 size_t plan_fullest_kernel(const plan_module *p, const uint64_t *live);
+
+/* What a written plan says of a plan that is made (replay.c): the kernels' order, before they are placed; the offsets of tensors from
+ * that number on; and that nothing else differs. Each refuses by the file's line and column. */
+base_status plan_replay_order(const plan_replay *r, const plan_module *p, uint32_t *order, base_diags *d);
+base_status plan_replay_places(const plan_replay *r, plan_module *p, uint32_t from, base_diags *d);
+base_status plan_replay_rest(const plan_replay *r, const plan_module *p, base_diags *d);
 
 /* Generated from devices/ (scripts/devices.py). */
 extern const plan_device plan_devices[];

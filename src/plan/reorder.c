@@ -412,3 +412,33 @@ bool plan_find_order(base_arena *scratch, const plan_module *p, uint32_t *order)
     x.looked = 0;
     return search(&x, given, order);
 }
+
+bool plan_is_order(base_arena *scratch, const plan_module *p, const uint32_t *order, size_t *first, size_t *second) {
+    const size_t n = p->kernels.n;
+    reorder x = {.scratch = scratch, .p = p, .n = (uint32_t)n};
+    uint32_t *at = BASE_NEWS(scratch, uint32_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        at[order[i]] = (uint32_t)i;
+    }
+    if (plan_has_control(p)) { /* jumps lead to numbers */
+        for (size_t i = 0; i < n; i++) {
+            if (order[i] != i) {
+                *first = at[i];
+                *second = i;
+                return false;
+            }
+        }
+        return true;
+    }
+    find_needs(&x);
+    for (uint32_t k = 0; k < n; k++) {
+        for (uint32_t e = x.next.first[k]; e < x.next.first[k + 1]; e++) {
+            if (at[k] > at[x.next.list[e]]) {
+                *first = at[k];
+                *second = at[x.next.list[e]];
+                return false;
+            }
+        }
+    }
+    return true;
+}

@@ -9,6 +9,7 @@
 #include "wire/flatbuild.h"
 #include "wire/flexbuffers.h"
 #include "wire/flexbuild.h"
+#include "wire/json.h"
 #include "wire/protobuf.h"
 #include "wire/protobuild.h"
 

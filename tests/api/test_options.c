@@ -52,6 +52,7 @@ static void standards(void **state) {
     }
 #define STANDARD_TEXT SAME_TEXT
 #define STANDARD_NAMES SAME_TEXT
+#define STANDARD_PATH SAME_TEXT
 #define STANDARD_CHOICE SAME_TEXT
 #define STANDARD_FLAG(field, standard) assert_true(o.field == (standard));
 #define STANDARD_NUMBER(field, standard) assert_true(o.field == (standard));
@@ -82,7 +83,8 @@ static void every_field(void **state) {
                                             {"exact", "true"},
                                             {"goal", "size"},
                                             {"kernel", "generic"},
-                                            {"disable", "tile,roll"}};
+                                            {"disable", "tile,roll"},
+                                            {"plan", "p.json"}};
     const burin_compile_options standard = BURIN_COMPILE_OPTIONS_INIT;
     burin_compile_options all = standard, copy = {0}, read = standard;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {

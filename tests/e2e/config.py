@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 
 import made
+import plans
 import support
 from support import burin
 
@@ -36,6 +37,7 @@ pathlib.Path("base/two.tflite").write_bytes(made.tflite_graphs(
 for name in ("l", "r"):
     pathlib.Path(f"base/{name}.bin").write_bytes(struct.pack("<6f", *range(6)))
 pathlib.Path("base/loop.ir").write_text(made.LOOP)
+pathlib.Path("base/moved.json").write_text(plans.moved(burin("plan", "base/digits.tflite", "--json").stdout))
 
 
 def fits(value, schema):
@@ -107,10 +109,11 @@ SAID = [
     ("force", ["compile", "sum.ir", "-o", "loop.ir"], ["--force"], [True]),
     ("json", ["inspect", "sum.ir"], ["--json"], [True]),
     ("svg", ["plan", "sum.ir"], ["--svg"], [True]),
+    ("plan", ["plan", "digits.tflite"], ["--plan", "moved.json"], ["moved.json"]),
     ("quiet", ["compile", "sum.ir", "-o", "o.ir"], ["--quiet"], [True]),
 ]
 for field, effect in page.effects().items():
-    if field in OPTIONS:
+    if field in OPTIONS and field != "plan":
         option = OPTIONS[field]
         said = {"kernel": "generic", "opset": "13"}.get(field) or [v for v in effect["values"] if v != str(option.standard)][-1]
         value = said == "true" if option.kind == "FLAG" else int(said) if option.kind == "NUMBER" else said

@@ -13,6 +13,7 @@ import shutil
 import tempfile
 
 import made
+import plans
 import support
 from support import burin
 
@@ -43,6 +44,7 @@ EFFECTS = {
     "kernel": {"words": ["--device", "cortex-m4"], "look": "code", "values": {
         "generic": "one function for layers of one shape", "specialized": "a function for each layer"}},
     "disable": {"look": "code", "values": {"tile": "no register tiles", "tile,depthwise": "neither these nor channels side by side"}},
+    "plan": {"look": "code", "values": {"../made_plan.json": "the places that it was made with", "../moved_plan.json": "the places that were edited"}},
 }
 
 spec = importlib.util.spec_from_file_location("options_page", support.SOURCE / "scripts/options_page.py")
@@ -63,6 +65,8 @@ assert [*EFFECTS["opt_level"]["values"]] == rows["opt_level"].value.split("|")
 os.chdir(tempfile.mkdtemp())
 shutil.copy(support.SOURCE / "demo/digits.tflite", "digits.tflite")
 pathlib.Path("loop.ir").write_text(made.LOOP)
+pathlib.Path("made_plan.json").write_text(burin("plan", "digits.tflite", "--json").stdout)
+pathlib.Path("moved_plan.json").write_text(plans.moved(pathlib.Path("made_plan.json").read_text()))
 
 
 def compiled(field, words):

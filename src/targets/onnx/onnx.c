@@ -33,6 +33,6 @@ const target_interface target_onnx = {
     .passes = "fold moves dequantise expand unscale dead",
     .foreign_passes = "fold moves dequantise expand layout same integers unscale dead",
     .format = "onnx",
-    .unused = "device prefix layout weights test compiler goal kernel",
+    .unused = "device prefix layout weights test compiler goal kernel plan",
     .emit = emit,
 };

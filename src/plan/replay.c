@@ -1,0 +1,317 @@
+/* replay.c - a plan that was written before, taken up again: its order of kernels and the places of its tensors.
+ *
+ * Takes <prefix>_plan.json (docs/PLAN.md) and the plan that is being made of a model. Gives the one the other's order and places;
+ * everything else that the file says must be what the model and the options give, and the first field that is not is
+ * refused by its line and column. Whether an order and places are legal, plan_validate says, as of every plan.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/plan_private.h"
+#include "wire/wire.h"
+
+#define PLAN_VERSION 1 /* that is read */
+
+struct plan_replay {
+    const char *file, *text;
+    size_t n;
+    const wire_json *root, *kernels, *tensors;
+};
+
+static base_place place_of(const plan_replay *r, const wire_json *v) {
+    return (base_place){.file = r->file, .source = r->text, .source_size = r->n, .line = v->line, .column = v->column};
+}
+
+/* The list of that name, or NULL with what is wrong said. */
+static const wire_json *list_of(const plan_replay *r, const wire_json *object, const char *name, base_diags *d) {
+    const wire_json *list = wire_json_find(object, name);
+    if (list == NULL || list->kind != WIRE_JSON_LIST) {
+        const base_place place = place_of(r, list != NULL ? list : object);
+        base_error(d, &place, "expected a list \"%s\": not a plan of Burin", name);
+        return NULL;
+    }
+    return list;
+}
+
+base_status plan_read(base_arena *arena, const char *file, const char *text, size_t n, const plan_replay **out,
+                      base_diags *d) {
+    plan_replay *r = BASE_NEW(arena, plan_replay);
+    uint64_t version = 0;
+    *r = (plan_replay){.file = file, .text = text, .n = n};
+    base_status status = wire_json_read(arena, file, text, n, &r->root, d);
+    if (status != BASE_OK) {
+        return status;
+    }
+    const wire_json *v = wire_json_find(r->root, "version");
+    const base_place place = place_of(r, v != NULL ? v : r->root);
+    if (v == NULL || !wire_json_uint(v, &version)) {
+        return base_error(d, &place, "expected a number \"version\": not a plan of Burin");
+    }
+    if (version != PLAN_VERSION) {
+        return base_error(d, &place, "version %" PRIu64 ": this burin reads plans of version %d", version,
+                          PLAN_VERSION);
+    }
+    r->kernels = list_of(r, r->root, "kernels", d);
+    r->tensors = r->kernels != NULL ? list_of(r, r->root, "tensors", d) : NULL;
+    *out = r;
+    return r->tensors != NULL ? BASE_OK : BASE_REFUSED;
+}
+
+/* ---- the order ---- */
+
+/* What tells a kernel from the others: its word and its tensors. */
+static const char *key_of(base_arena *scratch, const plan_kernel *k) {
+    base_text t = {.arena = scratch};
+    base_puts(&t, k->op);
+    for (size_t i = 0; i < k->program->tensors.n; i++) {
+        if (k->tensor[i] != IR_NONE) {
+            base_put(&t, " %u", k->tensor[i]);
+        }
+    }
+    return t.at;
+}
+
+static const char *written_key(base_arena *scratch, const plan_replay *r, const wire_json *k, base_diags *d) {
+    const wire_json *op = wire_json_find(k, "op"), *tensors = list_of(r, k, "tensors", d);
+    base_text t = {.arena = scratch};
+    if (tensors == NULL) {
+        return NULL;
+    }
+    base_puts(&t, op != NULL && op->kind == WIRE_JSON_TEXT ? op->text : "");
+    for (const wire_json *i = tensors->first; i != NULL; i = i->next) {
+        base_put(&t, " %s", i->kind == WIRE_JSON_NUMBER ? i->text : "?");
+    }
+    return t.at;
+}
+
+static base_status check_structure(const plan_replay *r, const plan_module *p, base_diags *d) {
+    const wire_json *hash = wire_json_find(wire_json_find(r->root, "model"), "structure_hash");
+    char own[17];
+    snprintf(own, sizeof own, "%016" PRIx64, p->structure_hash);
+    const base_place place = place_of(r, hash != NULL ? hash : r->root);
+    if (hash == NULL || hash->kind != WIRE_JSON_TEXT) {
+        return base_error(d, &place, "expected a text \"structure_hash\" in \"model\": not a plan of Burin");
+    }
+    return strcmp(hash->text, own) == 0
+               ? BASE_OK
+               : base_error(
+                     d, &place,
+                     "the plan is of another network: its operators, shapes and quantisation have the hash %s, those "
+                     "of %s have %s",
+                     base_printable(p->arena, hash->text, strlen(hash->text), 20), p->model->file, own);
+}
+
+/* Kernel i of the file is kernel order[i] of the plan. Those with one key (control has none) keep their order. */
+static base_status match_kernels(base_arena *scratch, const plan_replay *r, const plan_module *p, uint32_t *order,
+                                 base_diags *d) {
+    base_map *heads = base_map_new(scratch); /* of each key the first kernel that is left, from 1 */
+    uint64_t *next = BASE_NEWS(scratch, uint64_t, p->kernels.n + 1);
+    for (size_t i = p->kernels.n; i-- > 0;) {
+        bool is_new;
+        const char *key = key_of(scratch, &p->kernels.at[i]);
+        uint64_t *head = base_map_put(heads, key, strlen(key), &is_new);
+        next[i] = *head;
+        *head = i + 1;
+    }
+    size_t n = 0;
+    for (const wire_json *k = r->kernels->first; k != NULL; k = k->next, n++) {
+        const char *key = written_key(scratch, r, k, d);
+        uint64_t *head = key != NULL ? base_map_get(heads, key, strlen(key)) : NULL;
+        if (key == NULL) {
+            return BASE_REFUSED;
+        }
+        if (head == NULL || *head == 0) {
+            const base_place place = place_of(r, k);
+            return base_error(d, &place, "kernels[%zu]: the network and the options give no such kernel%s", n,
+                              head != NULL ? " once more" : "");
+        }
+        order[n] = (uint32_t)(*head - 1);
+        *head = next[*head - 1];
+    }
+    const base_place place = place_of(r, r->kernels);
+    return n == p->kernels.n
+               ? BASE_OK
+               : base_error(d, &place, "%zu kernels, where the network and the options give %zu", n, p->kernels.n);
+}
+
+base_status plan_replay_order(const plan_replay *r, const plan_module *p, uint32_t *order, base_diags *d) {
+    base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
+    size_t first = 0, second = 0;
+    base_status status = check_structure(r, p, d);
+    if (status == BASE_OK) {
+        status = match_kernels(scratch, r, p, order, d);
+    }
+    if (status == BASE_OK && !plan_is_order(scratch, p, order, &first, &second)) {
+        const wire_json *k = r->kernels->first;
+        for (size_t i = 0; i < second; i++) {
+            k = k->next;
+        }
+        const base_place place = place_of(r, k);
+        status =
+            base_error(d, &place, "kernels[%zu] must be done before kernels[%zu], whose tensors it %s", first, second,
+                       plan_has_control(p) ? "stands before: with control among them kernels keep their order"
+                                           : "makes, reads or writes");
+    }
+    base_arena_free(scratch);
+    return status;
+}
+
+/* ---- the places ---- */
+
+base_status plan_replay_places(const plan_replay *r, plan_module *p, uint32_t from, base_diags *d) {
+    const wire_json *t = r->tensors->first;
+    bool moved = false;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < p->tensors.n; i++, t = t->next) {
+        uint64_t offset = 0;
+        if (t == NULL) {
+            const base_place place = place_of(r, r->tensors);
+            return base_error(d, &place, "%zu tensors, where the network and the options give %zu", r->tensors->count,
+                              p->tensors.n);
+        }
+        plan_tensor *own = &p->tensors.at[i];
+        if (i < from || own->root != i || own->role == PLAN_CONSTANT || own->role == PLAN_STATE) {
+            continue;
+        }
+        const wire_json *v = wire_json_find(t, "offset");
+        if (!wire_json_uint(v, &offset) || offset > UINT32_MAX) {
+            const base_place place = place_of(r, v != NULL ? v : t);
+            return base_error(d, &place, "tensors[%u].offset: expected a number below 2^32", i);
+        }
+        moved = moved || own->offset != offset;
+        own->offset = offset;
+    }
+    for (uint32_t i = 0; i < p->tensors.n && moved; i++) {
+        plan_tensor *own = &p->tensors.at[i];
+        if (own->role != PLAN_CONSTANT && own->role != PLAN_STATE) {
+            own->offset = p->tensors.at[own->root].offset + own->root_offset;
+            end = own->offset + own->bytes > end ? own->offset + own->bytes : end;
+        }
+    }
+    if (moved) {
+        p->arena_bytes = end;
+        p->placement =
+            end == p->arena_bound ? "as the plan says; optimal (this order, whole tensors)" : "as the plan says";
+    }
+    return BASE_OK;
+}
+
+/* ---- everything else ---- */
+
+/* Where a value is, from the root: "kernels[3].stages[0].mr". */
+typedef struct trail {
+    const struct trail *above;
+    const char *name; /* NULL: a member of a list */
+    size_t index;
+} trail;
+
+static void put_trail(base_text *t, const trail *at) {
+    if (at == NULL) {
+        return;
+    }
+    put_trail(t, at->above);
+    if (at->name != NULL) {
+        base_put(t, "%s%s", at->above != NULL ? "." : "", at->name);
+    } else {
+        base_put(t, "[%zu]", at->index);
+    }
+}
+
+static bool is_one_of(const char *name, const char *const *names) {
+    while (*names != NULL && strcmp(*names, name) != 0) {
+        names++;
+    }
+    return *names != NULL;
+}
+
+/* What follows from order and places, or is another with other weights, another file or another compiler. */
+static bool is_free(const trail *at, const wire_json *own) {
+    static const char *const whole[] = {"prefix", "model", "arena", "flash", "check", NULL};
+    static const char *const of_kernel[] = {"kernel", NULL}, *const of_tensor[] = {"first", "last", "from", "until",
+                                                                                   NULL};
+    const char *part = at != NULL && at->above != NULL ? at->above->name : NULL;
+    if (at == NULL) {
+        return is_one_of(own->name, whole);
+    }
+    if (part == NULL || at->above->above != NULL) {
+        return false;
+    }
+    return (strcmp(part, "kernels") == 0 && is_one_of(own->name, of_kernel)) ||
+           (strcmp(part, "tensors") == 0 && is_one_of(own->name, of_tensor));
+}
+
+static const char *shown(base_arena *scratch, const wire_json *v) {
+    static const char *const words[] = {[WIRE_JSON_NULL] = "null",
+                                        [WIRE_JSON_FALSE] = "false",
+                                        [WIRE_JSON_TRUE] = "true",
+                                        [WIRE_JSON_LIST] = "a list",
+                                        [WIRE_JSON_OBJECT] = "an object"};
+    return v->text == NULL ? words[v->kind]
+           : v->kind == WIRE_JSON_TEXT
+               ? base_printf(scratch, "\"%s\"", base_printable(scratch, v->text, strlen(v->text), 60))
+               : base_printable(scratch, v->text, strlen(v->text), 40);
+}
+
+static base_status differ(base_arena *scratch, const plan_replay *r, const trail *at, const wire_json *given,
+                          const wire_json *own, base_diags *d) {
+    base_text where = {.arena = scratch};
+    const base_place place = place_of(r, given);
+    put_trail(&where, at);
+    if (given->kind == own->kind && given->text == NULL) {
+        return base_error(d, &place, "%s: %zu members, where the network and the options give %zu", where.at,
+                          given->count, own->count);
+    }
+    return base_error(
+        d, &place,
+        "%s: %s, where the network and the options give %s: of a plan the order of its kernels and the places of "
+        "its tensors are taken, and the rest must be so already",
+        where.at, shown(scratch, given), shown(scratch, own));
+}
+
+/* Every field of own is in given, and the same. Names that own does not have are of another version. */
+static base_status compare(base_arena *scratch, const plan_replay *r, const trail *at, const wire_json *given,
+                           const wire_json *own, base_diags *d) {
+    base_status status = BASE_OK;
+    if (given->kind != own->kind || (given->text != NULL && strcmp(given->text, own->text) != 0) ||
+        (given->kind == WIRE_JSON_LIST && given->count != own->count)) {
+        return differ(scratch, r, at, given, own, d);
+    }
+    const wire_json *other = given->kind == WIRE_JSON_LIST ? given->first : NULL;
+    size_t index = 0;
+    for (const wire_json *v = own->first; v != NULL && status == BASE_OK; v = v->next, index++) {
+        const trail here = {at, v->name, index};
+        if (own->kind == WIRE_JSON_LIST) {
+            status = compare(scratch, r, &here, other, v, d);
+            other = other->next;
+            continue;
+        }
+        if (is_free(at, v)) {
+            continue;
+        }
+        other = wire_json_find(given, v->name);
+        if (other == NULL) {
+            base_text where = {.arena = scratch};
+            const base_place place = place_of(r, given);
+            put_trail(&where, &here);
+            status = base_error(d, &place, "%s is missing", where.at);
+        } else if (strcmp(v->name, "offset") != 0 ||
+                   strcmp(wire_json_find(own, "root")->text, wire_json_find(own, "tensor")->text) == 0) {
+            status = compare(scratch, r, &here, other, v, d); /* the offset of a part follows from the whole's */
+        }
+    }
+    return status;
+}
+
+base_status plan_replay_rest(const plan_replay *r, const plan_module *p, base_diags *d) {
+    base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
+    base_text text = {.arena = scratch};
+    const wire_json *own = NULL;
+    plan_print_json(&text, p, NULL, NULL);
+    base_status status = wire_json_read(scratch, "plan", text.at, text.n, &own, d);
+    if (status == BASE_OK) {
+        status = compare(scratch, r, NULL, r->root, own, d);
+    }
+    base_arena_free(scratch);
+    return status;
+}

@@ -43,6 +43,28 @@ const size_t ${prefix}_count = ${count};
 ")
 endfunction()
 
+# generated/providers/list.c: the entry function providers_NAME of each sub-folder of src/providers, and of examples/null_provider.c,
+# which is built in as it stands.
+function(burin_providers out)
+    burin_subrooms(providers names)
+    list(APPEND names null)
+    set(externs "")
+    set(rows "")
+    foreach(name IN LISTS names)
+        string(APPEND externs "const burin_provider *providers_${name}(void);\n")
+        string(APPEND rows "    providers_${name},\n")
+    endforeach()
+    set(list ${BURIN_GENERATED}/providers/list.c)
+    file(CONFIGURE OUTPUT ${list} @ONLY CONTENT "/* Generated from the folders in src/providers. */
+#include \"providers/providers.h\"
+${externs}const burin_provider_entry_fn providers_list[] = {
+${rows}    NULL,
+};
+")
+    set_source_files_properties(examples/null_provider.c PROPERTIES COMPILE_DEFINITIONS NULL_PROVIDER_ENTRY=providers_null)
+    set(${out} ${list} examples/null_provider.c PARENT_SCOPE)
+endfunction()
+
 # The definitions src/ops/*.op as C bytes; the text is made again when one of them changes.
 function(burin_embed_ops out)
     file(GLOB definitions CONFIGURE_DEPENDS src/ops/*.op)
@@ -84,6 +106,9 @@ function(burin_add_room room below)
     elseif(room STREQUAL plan AND sources)
         burin_devices(devices)
         list(APPEND sources ${devices})
+    elseif(room STREQUAL providers AND sources)
+        burin_providers(more)
+        list(APPEND sources ${more})
     elseif(room STREQUAL formats AND EXISTS ${PROJECT_SOURCE_DIR}/src/formats/formats.h)
         burin_list(formats formats_interface formats formats.h)
         list(APPEND sources ${BURIN_GENERATED}/formats/list.c)

@@ -35,6 +35,6 @@ for command, lines in examples:
     assert "error" not in done.stderr, (command, done.stderr)
 
 # the commands of the table and of the help are the same
-listed = re.findall(r"^\| `([a-z]+)", text, re.M) + ["devices", "moves", "operators"]
+listed = re.findall(r"^\| `([a-z]+)", text, re.M) + ["devices", "moves", "operators", "providers"]
 helped = re.findall(r"^  burin ([a-z]+) .*  ", subprocess.run(["burin", "--help"], env=environment, capture_output=True, text=True).stdout, re.M)
 assert sorted(set(listed)) == sorted(set(helped) - {"help"}), (listed, helped)

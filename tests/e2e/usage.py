@@ -11,7 +11,8 @@ import made
 import support
 from support import burin
 
-COMMANDS = ("compile", "inspect", "plan", "explain", "run", "verify", "targets", "devices", "moves", "operators")
+COMMANDS = ("compile", "inspect", "plan", "explain", "run", "verify", "targets", "devices", "moves", "operators", "providers",
+            "conform")
 
 
 def refuses(words, *texts, status=2):

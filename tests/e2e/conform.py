@@ -1,0 +1,51 @@
+# ctest: name=e2e.conform
+"""burin conform and burin providers: built in, by path, by $BURIN_PROVIDER_PATH; a provider that lies fails; numbers are those of docs/PROVIDERS.md."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+import support
+from support import burin
+
+os.chdir(tempfile.mkdtemp())
+FLAGS = ["-shared", "-fPIC", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", str(support.SOURCE / "include")]
+
+
+def build(source, out):
+    subprocess.run(["cc", *FLAGS, source, "-o", out, "-lpthread"], check=True)
+
+
+providers = json.loads(burin("providers", "--json").stdout)
+assert "null" in [p["name"] for p in providers] and burin("providers").stdout.splitlines()
+result = json.loads(burin("conform", "null", "--json").stdout)
+assert result["failed"] == 0 and result["passed"] >= 120, result
+names = [check["name"] for check in result["checks"]]
+assert [check["number"] for check in result["checks"]] == list(range(1, len(names) + 1)) and len(set(names)) == len(names)
+assert burin("conform", "null", "--quiet").stdout == f"{result['passed']} pass, 0 fail, {result['not_claimed']} not claimed\n"
+
+# the same file as a shared object, as its head says
+source = support.SOURCE / "examples/null_provider.c"
+assert len(source.read_text().splitlines()) < 300
+build(source, "mine.so")
+assert json.loads(burin("conform", "./mine.so", "--json").stdout)["failed"] == 0
+found = burin("conform", "mine", "-q", env={**os.environ, "BURIN_PROVIDER_PATH": f"/nonexistent:{os.getcwd()}"})
+assert " 0 fail" in found.stdout
+
+# one that lies: its reset forgets half
+text = source.read_text()
+assert "memset(s->state, 0, (size_t)s->model->elements * 4)" in text
+pathlib.Path("lie.c").write_text(text.replace("memset(s->state, 0, (size_t)s->model->elements * 4)",
+                                             "memset(s->state, 0, (size_t)s->model->elements * 2)"))
+build("lie.c", "lie.so")
+lied = json.loads(burin("conform", "./lie.so", "--json", status=3).stdout)
+assert "reset_is_new" in [check["name"] for check in lied["checks"] if check["verdict"] == "fail"]
+
+done = burin("conform", "nul", status=2)
+assert "did you mean null?" in done.stderr
+done = burin("conform", "./absent.so", status=1)
+assert "absent.so" in done.stderr
+pathlib.Path("empty.c").write_text("int nothing;\n")
+build("empty.c", "empty.so")
+assert "burin_provider_entry" in burin("conform", "./empty.so", status=1).stderr

@@ -47,7 +47,7 @@ endfunction()
 # which is built in as it stands.
 function(burin_providers out)
     burin_subrooms(providers names)
-    list(APPEND names null)
+    list(PREPEND names null)
     set(externs "")
     set(rows "")
     foreach(name IN LISTS names)

@@ -129,6 +129,20 @@ static uint32_t floor_quotient(speaker *s, uint32_t a, uint32_t b) {
     return speak_quotient_down(s, a, b, remainder_of(s, a, b));
 }
 
+/* By the vocabulary's own shift, which moves by less than the width: by more all bits are out. */
+static uint32_t shift_right(speaker *s, base_type type, uint32_t x, uint32_t n) {
+    const int64_t width = (int64_t)base_type_bits(type);
+    const uint32_t wide = speak_two(s, "maximum", speak_cast(s, n, BASE_I64), integer(s, BASE_I64, 0)),
+                   most = speak_two(s, "minimum", wide, integer(s, BASE_I64, width - 1));
+    const uint32_t y = speak_two(s, "right_shift", x, speak_cast(s, most, type));
+    if (base_type_is_signed(type)) {
+        return y;
+    }
+    const uint32_t is_out = speak_two(s, "less", integer(s, BASE_I64, width - 1), wide);
+    const uint32_t inside = speak_cast(s, speak_one(s, "logical_not", is_out), type);
+    return speak_two(s, "mul", y, inside);
+}
+
 /* How many powers of two are greater: of 0 and more. */
 static uint32_t leading_zeros(speaker *s, uint32_t x) {
     const uint32_t bits = (uint32_t)base_type_bits(type_at(s, x));
@@ -233,7 +247,8 @@ static uint32_t other_words(speaker *s, lang_word w, base_type type, base_type t
     case LANG_SHL:
         return speak_cast(s, speak_two(s, "mul", speak_cast(s, v[0], BASE_I64), power(s, v[1])), type);
     case LANG_SHR:
-        return speak_cast(s, floor_quotient(s, speak_cast(s, v[0], BASE_I64), power(s, v[1])), type);
+        a = speak_cast(s, floor_quotient(s, speak_cast(s, v[0], BASE_I64), power(s, v[1])), type);
+        return a != IR_NONE ? a : shift_right(s, type, v[0], v[1]);
     case LANG_DIV:
         return base_type_is_float(type) ? IR_NONE : floor_quotient(s, v[0], v[1]);
     case LANG_TDIV:

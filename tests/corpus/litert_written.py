@@ -129,6 +129,15 @@ for rounds, limit in ((0, 9.0), (1, 9.0), (7, 9.0), (7, 3.5), (7, -1.0)):
         {"x": X, "n": np.array(rounds), "limit": np.array(limit, np.float32)}, [floats("last", 2), helper.make_tensor_value_info("slices", TensorProto.FLOAT, None)],
         {"go": np.array(True)}, options=("--max-trips", "8"))
 
+# ---- shifts by what a run says, each within its type's width ----
+
+for kind in (np.uint8, np.uint16, np.uint32):
+    width = np.dtype(kind).itemsize * 8
+    for way in ("LEFT", "RIGHT"):
+        add(f"{width} bits {way}", [node("BitShift", ["x", "n"], ["s"], direction=way), node("Cast", ["s"], ["y"], to=TensorProto.INT64)],
+            {"x": np.random.RandomState(width).randint(0, 1 << width, 3 * width, dtype=np.uint64).astype(kind), "n": (np.arange(3 * width) % width).astype(kind)},
+            [helper.make_tensor_value_info("y", TensorProto.INT64, [3 * width])])
+
 # ---- types that LiteRT has no kernels of: f64, and floats of 8 bits between two conversions ----
 
 WIDE_IN = {"x": np.linspace(-3, 5, 12).reshape(3, 4), "y": np.linspace(0.3, 2, 12).reshape(3, 4)}

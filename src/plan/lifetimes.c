@@ -246,8 +246,7 @@ static uint64_t line_up(plan_module *p, plan_role role) {
     for (size_t i = 0; i < p->tensors.n; i++) {
         plan_tensor *t = &p->tensors.at[i];
         if (t->role == role && t->root == i) {
-            uint64_t a = t->alignment == 0 ? 1 : t->alignment;
-            t->offset = (at + a - 1) / a * a;
+            t->offset = plan_align_up(at, t->alignment);
             at = t->offset + t->bytes;
         }
     }

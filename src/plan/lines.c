@@ -35,7 +35,7 @@ static uint64_t free_place(const plan_module *p, alive *a, uint64_t bytes, uint6
         for (size_t i = 0; i < a->at.n; i++) {
             const plan_tensor *t = &p->tensors.at[a->at.at[i]];
             if (t->offset < at + bytes && at < t->offset + t->bytes) {
-                at = (t->offset + t->bytes + alignment - 1) / alignment * alignment;
+                at = plan_align_up(t->offset + t->bytes, alignment);
                 moved = true;
             }
         }

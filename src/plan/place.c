@@ -2,16 +2,12 @@
  *
  * Takes sizes, alignments and lifetimes. Gives offsets by several greedy orders and keeps the best; the lower bound is
  * the largest sum of bytes live in one step; between the two a search decides (search.c). Deterministic: ties go to the
- * smaller index. Greedy: O(n log n) and the pairs that live together.
+ * smaller index.
  */
 #include <stdlib.h>
-#include <string.h>
 
+#include "plan/gaps.h"
 #include "plan/plan_private.h"
-
-static uint64_t align_up(uint64_t v, uint64_t a) {
-    return a <= 1 ? v : (v + a - 1) / a * a;
-}
 
 static uint64_t bound_of(base_arena *scratch, const plan_block *blocks, size_t n) {
     uint32_t steps = 0;
@@ -79,107 +75,15 @@ static void sort_blocks(place_key *keys, const plan_block *blocks, size_t n, pla
     qsort(keys, n, sizeof *keys, compare_keys);
 }
 
-typedef struct interval {
-    uint64_t from, to;
-} interval;
-
-static int compare_intervals(const void *x, const void *y) {
-    const interval *a = x, *b = y;
-    return a->from != b->from ? (a->from < b->from ? -1 : 1) : (a->to < b->to ? -1 : a->to > b->to);
-}
-
 /* ---- greedy ---- */
 
-/* What is placed, by time: for each step the blocks that begin in it, and a tree over the steps whose nodes have the
- * blocks that live through the whole of theirs (and not of their parent's). */
-typedef struct entry {
-    uint32_t block, next;
-} entry;
-
-typedef struct greedy {
-    plan_block *blocks;
-    size_t n, leaves;
-    uint32_t *begins, *through; /* of each step, of each node: the first entry, or none */
-    entry *entries;
-    size_t entry_count;
-    interval *busy;
-    size_t busy_count;
-} greedy;
-
-#define NO_ENTRY UINT32_MAX
-
-static greedy greedy_new(base_arena *scratch, plan_block *blocks, size_t n) {
-    greedy g = {.blocks = blocks, .n = n, .leaves = 1};
-    uint32_t last = 0;
-    for (size_t i = 0; i < n; i++) {
-        last = blocks[i].last > last ? blocks[i].last : last;
-    }
-    size_t levels = 1;
-    for (; g.leaves <= last; levels++) {
-        g.leaves *= 2;
-    }
-    g.begins = BASE_NEWS(scratch, uint32_t, g.leaves);
-    g.through = BASE_NEWS(scratch, uint32_t, 2 * g.leaves);
-    g.entries = BASE_NEWS(scratch, entry, n * (2 * levels + 1) + 1);
-    g.busy = BASE_NEWS(scratch, interval, n + 1);
-    return g;
-}
-
-static void add_entry(greedy *g, uint32_t *list, uint32_t block) {
-    g->entries[g->entry_count] = (entry){block, *list};
-    *list = (uint32_t)g->entry_count++;
-}
-
-static void add_placed(greedy *g, uint32_t block) {
-    const plan_block *b = &g->blocks[block];
-    add_entry(g, &g->begins[b->first], block);
-    for (size_t lo = b->first + g->leaves, hi = b->last + 1 + g->leaves; lo < hi; lo /= 2, hi /= 2) {
-        if (lo & 1) {
-            add_entry(g, &g->through[lo++], block);
-        }
-        if (hi & 1) {
-            add_entry(g, &g->through[--hi], block);
-        }
-    }
-}
-
-static void add_busy(greedy *g, uint32_t list, bool earlier, uint32_t first) {
-    for (; list != NO_ENTRY; list = g->entries[list].next) {
-        const plan_block *o = &g->blocks[g->entries[list].block];
-        if (!earlier || o->first < first) {
-            g->busy[g->busy_count++] = (interval){o->offset, o->offset + o->bytes};
-        }
-    }
-}
-
-/* The lowest aligned gap among the blocks already placed that live at the same time: those that begin while it lives, and
- * those that began before and live in its first step. */
-static uint64_t lowest_gap(greedy *g, const plan_block *b) {
-    g->busy_count = 0;
-    for (uint32_t step = b->first; step <= b->last; step++) {
-        add_busy(g, g->begins[step], false, 0);
-    }
-    for (size_t node = b->first + g->leaves; node > 0; node /= 2) {
-        add_busy(g, g->through[node], true, b->first);
-    }
-    qsort(g->busy, g->busy_count, sizeof *g->busy, compare_intervals);
-    uint64_t at = 0;
-    for (size_t i = 0; i < g->busy_count && g->busy[i].from < at + b->bytes; i++) {
-        uint64_t after = align_up(g->busy[i].to, b->alignment);
-        at = after > at ? after : at;
-    }
-    return at;
-}
-
-static uint64_t place_in_order(greedy *g, const place_key *keys) {
+static uint64_t place_in_order(plan_gaps *gaps, plan_block *blocks, size_t n, const place_key *keys) {
     uint64_t peak = 0;
-    memset(g->begins, 0xff, g->leaves * sizeof *g->begins);
-    memset(g->through, 0xff, 2 * g->leaves * sizeof *g->through);
-    g->entry_count = 0;
-    for (size_t i = 0; i < g->n; i++) {
-        plan_block *b = &g->blocks[keys[i].index];
-        b->offset = lowest_gap(g, b);
-        add_placed(g, (uint32_t)keys[i].index);
+    plan_gaps_clear(gaps);
+    for (size_t i = 0; i < n; i++) {
+        plan_block *b = &blocks[keys[i].index];
+        b->offset = plan_gaps_lowest(gaps, b);
+        plan_gaps_fill(gaps, b);
         peak = b->offset + b->bytes > peak ? b->offset + b->bytes : peak;
     }
     return peak;
@@ -209,11 +113,11 @@ static uint64_t peak_of(const plan_block *blocks, size_t n) {
 static plan_placement place_greedily(base_arena *scratch, plan_block *blocks, size_t n) {
     place_key *keys = BASE_NEWS(scratch, place_key, n + 1);
     uint64_t *best = BASE_NEWS(scratch, uint64_t, n + 1);
-    greedy g = greedy_new(scratch, blocks, n);
+    plan_gaps *gaps = plan_gaps_new(scratch, blocks, n);
     plan_placement p = {.peak = UINT64_MAX, .bound = bound_of(scratch, blocks, n)};
     for (int order = 0; order < ORDER_COUNT && p.peak > p.bound; order++) {
         sort_blocks(keys, blocks, n, (place_order)order);
-        uint64_t peak = place_in_order(&g, keys);
+        uint64_t peak = place_in_order(gaps, blocks, n, keys);
         if (peak < p.peak) {
             p.peak = peak;
             p.how = order_names[order];

@@ -4,6 +4,10 @@
 
 #include "plan/plan.h"
 
+static inline uint64_t plan_align_up(uint64_t v, uint64_t alignment) {
+    return alignment <= 1 ? v : (v + alignment - 1) / alignment * alignment;
+}
+
 /* Chooses the form and the numbers of every stage of a kernel (schedule.c). */
 void plan_schedule_kernel(base_arena *arena, plan_kernel *k, const plan_options *o);
 /* Would the stage be done in register tiles? (schedule.c) */

@@ -62,10 +62,6 @@ typedef struct search {
     base_arena *arena;
 } search;
 
-static uint64_t align_up(uint64_t v, uint64_t a) {
-    return a <= 1 ? v : (v + a - 1) / a * a;
-}
-
 /* ---- what is looked at ---- */
 
 /* The blocks that are left in a section, each no lower than it may be, nor than `floor`: the highest of these places, and
@@ -190,7 +186,7 @@ static bool place_block(search *s, uint32_t b, uint64_t offset) {
     }
     for (uint32_t k = s->with_first[b]; k < s->with_first[b + 1]; k++) {
         const uint32_t o = s->with[k];
-        const uint64_t low = align_up(top, s->blocks[o].alignment);
+        const uint64_t low = plan_align_up(top, s->blocks[o].alignment);
         if (!s->placed[o] && s->low[o] < low) {
             *BASE_PUSH(s->arena, &s->trail) = (raised){o, s->low[o]};
             s->low[o] = low;

@@ -111,11 +111,14 @@ static unsigned find_aliases(plan_lives *l, bool parts) {
 
 /* ---- groups: the tensors that lie in a root's bytes ---- */
 
+enum { SEEN_COUNT = 0x80 }; /* a count that the caller reads */
+
 typedef struct groups {
     uint32_t *next, *head; /* lists */
     uint32_t *last;        /* of each root: the last use of all of them */
     bool *many;            /* of each root: one of them is written more than once */
     bool *parts;           /* of each root: kernels make parts of it */
+    uint8_t *roles;        /* of each root: one bit for each role that one of them has, and SEEN_COUNT */
 } groups;
 
 static groups group(const plan_lives *l) {
@@ -125,6 +128,7 @@ static groups group(const plan_lives *l) {
     g.last = BASE_NEWS(l->scratch, uint32_t, n + 1);
     g.many = BASE_NEWS(l->scratch, bool, n + 1);
     g.parts = BASE_NEWS(l->scratch, bool, n + 1);
+    g.roles = BASE_NEWS(l->scratch, uint8_t, n + 1);
     memset(g.head, 0xff, (n + 1) * sizeof *g.head);
     for (uint32_t t = 0; t < n; t++) {
         uint32_t root = p->tensors.at[t].root;
@@ -132,6 +136,10 @@ static groups group(const plan_lives *l) {
         g.head[root] = t;
         g.last[root] = l->last[t] > g.last[root] ? l->last[t] : g.last[root];
         g.many[root] = g.many[root] || write_count(l, t) > 1;
+        g.roles[root] |= (uint8_t)(1u << p->tensors.at[t].role);
+    }
+    for (size_t i = 0; i < p->counts.n; i++) {
+        g.roles[p->tensors.at[p->counts.at[i].tensor].root] |= SEEN_COUNT;
     }
     return g;
 }
@@ -147,15 +155,11 @@ static void move_group(const plan_lives *l, groups *g, uint32_t from, uint32_t r
     }
     g->head[from] = IR_NONE;
     g->last[root] = g->last[from] > g->last[root] ? g->last[from] : g->last[root];
+    g->roles[root] |= g->roles[from];
 }
 
-static bool has_role(const plan_lives *l, const groups *g, uint32_t root, plan_role role) {
-    for (uint32_t m = g->head[root]; m != IR_NONE; m = g->next[m]) {
-        if (l->p->tensors.at[m].role == role) {
-            return true;
-        }
-    }
-    return false;
+static bool has_role(const groups *g, uint32_t root, plan_role role) {
+    return (g->roles[root] >> role & 1) != 0;
 }
 
 /* ---- inputs that are made in an output's bytes ---- */
@@ -167,7 +171,7 @@ static bool may_be_part(const plan_lives *l, const groups *g, uint32_t t, uint32
     uint32_t root = x->root;
     if (root == whole || x->root_offset != 0 || p->tensors.at[root].bytes != x->bytes || g->many[root] ||
         p->tensors.at[root].role == PLAN_CONSTANT || p->tensors.at[root].role == PLAN_STATE ||
-        (has_role(l, g, root, PLAN_INPUT) && has_role(l, g, whole, PLAN_OUTPUT))) {
+        (has_role(g, root, PLAN_INPUT) && has_role(g, whole, PLAN_OUTPUT))) {
         return false;
     }
     for (uint32_t m = g->head[root]; m != IR_NONE; m = g->next[m]) {
@@ -299,15 +303,8 @@ static void find_joins(plan_lives *l, groups *g) {
 /* ---- outputs that are written over an input ---- */
 
 /* Does the caller look at a tensor in the root's bytes behind the run? */
-static bool is_seen(const plan_lives *l, const groups *g, uint32_t root) {
-    for (uint32_t m = g->head[root]; m != IR_NONE; m = g->next[m]) {
-        for (size_t i = 0; i < l->p->counts.n; i++) {
-            if (l->p->counts.at[i].tensor == m) {
-                return true;
-            }
-        }
-    }
-    return has_role(l, g, root, PLAN_OUTPUT);
+static bool is_seen(const groups *g, uint32_t root) {
+    return (g->roles[root] & SEEN_COUNT) != 0 || has_role(g, root, PLAN_OUTPUT);
 }
 
 /* Whoever needs the input has had it when kernel i writes that output, which nobody else writes, in its place. */
@@ -322,7 +319,7 @@ static bool is_over(const plan_lives *l, const groups *g, uint32_t i, uint32_t f
         return false;
     }
     (void)in_root(l, &p->kernels.at[i], root, &count);
-    return count == 1 && !is_seen(l, g, root) && write_count(l, root) == 1 &&
+    return count == 1 && !is_seen(g, root) && write_count(l, root) == 1 &&
            l->branch_of[l->writes[l->write_first[root]]] == l->branch_of[i] &&
            l->loop_of[l->writes[l->write_first[root]]] == l->loop_of[i];
 }

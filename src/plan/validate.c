@@ -5,54 +5,136 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan/plan_private.h"
-
-typedef struct live_block {
-    const plan_tensor *t;
-    uint32_t index;
-} live_block;
-
-static int by_first(const void *x, const void *y) {
-    const live_block *a = x, *b = y;
-    if (a->t->first != b->t->first) {
-        return a->t->first < b->t->first ? -1 : 1;
-    }
-    return a->index < b->index ? -1 : 1;
-}
 
 static bool in_arena(const plan_tensor *t) {
     return t->role != PLAN_CONSTANT && t->role != PLAN_STATE;
 }
 
-/* In one kernel, one is dead before the other begins. */
-static bool are_apart(const plan_tensor *a, const plan_tensor *b) {
-    const bool together = a->first == a->last && b->first == b->last && a->first == b->first;
-    return together && (a->until < b->from || b->until < a->from);
+/* ---- ranges of bytes, in the order in which they begin ---- */
+
+/* A tree over their numbers: of each node the last end of those below it that are there; 0: none is. */
+typedef struct ends {
+    uint64_t *most;
+    size_t leaves;
+} ends;
+
+static ends ends_new(base_arena *scratch, size_t n) {
+    ends e = {.leaves = 1};
+    while (e.leaves < n) {
+        e.leaves *= 2;
+    }
+    e.most = BASE_NEWS(scratch, uint64_t, 2 * e.leaves);
+    return e;
 }
 
-/* Of those that live together: of a long chain thousands have one offset, and two live at a time. */
-static base_status check_overlaps(const plan_module *p, base_arena *scratch, base_diags *d) {
-    live_block *list = BASE_NEWS(scratch, live_block, p->tensors.n + 1);
-    size_t n = 0;
-    for (uint32_t i = 0; i < p->tensors.n; i++) {
-        const plan_tensor *t = &p->tensors.at[i];
-        if (t->root == i && in_arena(t) && t->bytes > 0) {
-            list[n++] = (live_block){t, i};
+/* Range i ends there from now on; 0: it is not there. */
+static void set_end(ends *e, size_t i, uint64_t end) {
+    size_t node = e->leaves + i;
+    for (e->most[node] = end; node > 1; node /= 2) {
+        const uint64_t a = e->most[node], b = e->most[node ^ 1];
+        e->most[node / 2] = a > b ? a : b;
+    }
+}
+
+/* The first from number i on that ends behind an offset; SIZE_MAX: none does. */
+static size_t first_behind(const ends *e, size_t i, uint64_t offset) {
+    size_t node = e->leaves + i;
+    if (i >= e->leaves) {
+        return SIZE_MAX;
+    }
+    while (e->most[node] <= offset) { /* the next node to the right, at the level where it begins */
+        for (node++; node % 2 == 0; node /= 2) {
+        }
+        if (node == 1) {
+            return SIZE_MAX;
         }
     }
-    qsort(list, n, sizeof *list, by_first);
-    for (size_t i = 0; i < n; i++) {
-        const plan_tensor *a = list[i].t;
-        for (size_t k = i + 1; k < n && list[k].t->first <= a->last; k++) {
-            const plan_tensor *b = list[k].t;
-            const bool meet_there = a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
-            if (meet_there && a->first <= b->last && !are_apart(a, b)) {
-                return base_error(d, NULL, "plan: tensors %u \"%s\" and %u \"%s\" overlap at offset %" PRIu64,
-                                  list[i].index, a->name, list[k].index, b->name,
-                                  a->offset > b->offset ? a->offset : b->offset);
-            }
+    while (node < e->leaves) {
+        node = e->most[2 * node] > offset ? 2 * node : 2 * node + 1;
+    }
+    return node - e->leaves;
+}
+
+/* ---- who lives together ---- */
+
+typedef struct live_block {
+    uint64_t begin, end; /* kernel, and stage in it: what lives in one kernel may live for some of its stages */
+    size_t rank;         /* by offset */
+    uint32_t tensor;
+    const plan_tensor *t;
+} live_block;
+
+static int compare_words(uint64_t a, uint64_t b) {
+    return a < b ? -1 : a > b;
+}
+
+static int by_offset(const void *x, const void *y) {
+    const live_block *a = x, *b = y;
+    return a->t->offset != b->t->offset ? compare_words(a->t->offset, b->t->offset)
+                                        : compare_words(a->tensor, b->tensor);
+}
+
+static int by_begin(const void *x, const void *y) {
+    const live_block *a = x, *b = y;
+    return a->begin != b->begin ? compare_words(a->begin, b->begin) : compare_words(a->tensor, b->tensor);
+}
+
+static int by_end(const void *x, const void *y) {
+    const live_block *a = x, *b = y;
+    return a->end != b->end ? compare_words(a->end, b->end) : compare_words(a->tensor, b->tensor);
+}
+
+/* What has bytes of its own, by offset; its number is its rank. */
+static live_block *live_blocks(base_arena *scratch, const plan_module *p, size_t *n) {
+    live_block *list = BASE_NEWS(scratch, live_block, p->tensors.n + 1);
+    *n = 0;
+    for (uint32_t i = 0; i < p->tensors.n; i++) {
+        const plan_tensor *t = &p->tensors.at[i];
+        const bool one = t->first == t->last;
+        if (t->root == i && in_arena(t) && t->bytes > 0) {
+            list[(*n)++] = (live_block){.begin = (uint64_t)t->first << 32 | (one ? t->from : 0),
+                                        .end = (uint64_t)t->last << 32 | (one ? t->until : UINT32_MAX),
+                                        .tensor = i,
+                                        .t = t};
         }
+    }
+    qsort(list, *n, sizeof *list, by_offset);
+    for (size_t i = 0; i < *n; i++) {
+        list[i].rank = i;
+    }
+    return list;
+}
+
+static live_block *sorted(base_arena *scratch, const live_block *list, size_t n,
+                          int (*by)(const void *, const void *)) {
+    live_block *copy = BASE_NEWS(scratch, live_block, n + 1);
+    memcpy(copy, list, n * sizeof *copy);
+    qsort(copy, n, sizeof *copy, by);
+    return copy;
+}
+
+/* Through time: of what lives no two overlap, so that the first that ends behind where the next begins is the one that it could meet. */
+static base_status check_overlaps(const plan_module *p, base_arena *scratch, base_diags *d) {
+    size_t n, ended = 0;
+    const live_block *list = live_blocks(scratch, p, &n);
+    const live_block *begins = sorted(scratch, list, n, by_begin), *ends_of = sorted(scratch, list, n, by_end);
+    ends there = ends_new(scratch, n);
+    for (size_t i = 0; i < n; i++) {
+        const plan_tensor *b = begins[i].t;
+        while (ended < n && ends_of[ended].end < begins[i].begin) {
+            set_end(&there, ends_of[ended++].rank, 0);
+        }
+        const size_t rank = first_behind(&there, 0, b->offset);
+        const plan_tensor *a = rank < n ? list[rank].t : NULL;
+        if (a != NULL && a->offset < b->offset + b->bytes) {
+            return base_error(d, NULL, "plan: tensors %u \"%s\" and %u \"%s\" overlap at offset %" PRIu64,
+                              list[rank].tensor, a->name, begins[i].tensor, b->name,
+                              a->offset > b->offset ? a->offset : b->offset);
+        }
+        set_end(&there, begins[i].rank, b->offset + b->bytes);
     }
     return BASE_OK;
 }
@@ -240,17 +322,68 @@ static base_status check_control(const plan_module *p, base_diags *d) {
 
 /* ---- who finds what in shared bytes ---- */
 
-static bool meet(const plan_tensor *a, const plan_tensor *b) {
-    return a->root == b->root && a->root_offset < b->root_offset + b->bytes &&
-           b->root_offset < a->root_offset + a->bytes;
-}
-
-/* The tensors of each root whose bytes were not lost, in lists: a chain of operators in place has thousands on one root, and
- * one of them at a time. */
+/* The tensors by root and by where they begin in it, and who of them has its bytes still: a chain of operators in place has thousands on
+ * one root and one at a time, and what thousands of parts make up has as many on one root at once. */
 typedef struct shared {
-    uint32_t *next, *head;
+    uint32_t *order, *rank; /* of a rank the tensor; of a tensor the rank */
+    uint32_t *first;        /* of each root: the rank of the first of its tensors */
+    ends there;
     bool *lost; /* of each tensor: its bytes were written since it was made */
 } shared;
+
+typedef struct part {
+    uint32_t tensor, root;
+    uint64_t offset;
+} part;
+
+static int by_place(const void *x, const void *y) {
+    const part *a = x, *b = y;
+    return a->root != b->root       ? compare_words(a->root, b->root)
+           : a->offset != b->offset ? compare_words(a->offset, b->offset)
+                                    : compare_words(a->tensor, b->tensor);
+}
+
+static shared shared_new(base_arena *scratch, const plan_module *p) {
+    const size_t n = p->tensors.n;
+    part *parts = BASE_NEWS(scratch, part, n + 1);
+    shared x = {.order = BASE_NEWS(scratch, uint32_t, n + 1),
+                .rank = BASE_NEWS(scratch, uint32_t, n + 1),
+                .first = BASE_NEWS(scratch, uint32_t, n + 1),
+                .there = ends_new(scratch, n),
+                .lost = BASE_NEWS(scratch, bool, n + 1)};
+    for (uint32_t i = 0; i < n; i++) {
+        parts[i] = (part){i, p->tensors.at[i].root, p->tensors.at[i].root_offset};
+    }
+    qsort(parts, n, sizeof *parts, by_place);
+    for (uint32_t i = 0; i < n; i++) {
+        const plan_tensor *t = &p->tensors.at[parts[i].tensor];
+        if (i == 0 || parts[i - 1].root != parts[i].root) {
+            x.first[parts[i].root] = i;
+        }
+        x.order[i] = parts[i].tensor;
+        x.rank[parts[i].tensor] = i;
+        set_end(&x.there, i, t->role != PLAN_CONSTANT ? t->root_offset + t->bytes : 0);
+    }
+    return x;
+}
+
+/* The first of the tensors from that rank on whose bytes meet the tensor's; SIZE_MAX: none do. */
+static size_t next_met(const plan_module *p, const shared *x, size_t from, const plan_tensor *t) {
+    const size_t rank = first_behind(&x->there, from, t->root_offset);
+    const plan_tensor *o = rank < p->tensors.n ? &p->tensors.at[x->order[rank]] : NULL;
+    return o != NULL && o->root == t->root && o->root_offset < t->root_offset + t->bytes ? rank : SIZE_MAX;
+}
+
+/* The tensor takes its bytes from everything else that has them. */
+static void take_bytes(const plan_module *p, shared *x, uint32_t tensor) {
+    const plan_tensor *t = &p->tensors.at[tensor];
+    for (size_t i = next_met(p, x, x->first[t->root], t); i != SIZE_MAX; i = next_met(p, x, i + 1, t)) {
+        if (x->order[i] != tensor) {
+            x->lost[x->order[i]] = true;
+            set_end(&x->there, i, 0);
+        }
+    }
+}
 
 static bool writes_tensor(const plan_kernel *k, uint32_t t) {
     for (size_t s = 0; s < k->program->stages.n; s++) {
@@ -273,19 +406,12 @@ static base_status check_bytes(const plan_module *p, size_t i, shared *x, base_d
     }
     for (size_t s = 0; s < k->program->stages.n; s++) {
         const uint32_t to = k->tensor[k->program->stages.at[s].tensor];
-        uint32_t *head = &x->head[p->tensors.at[to].root];
         if (x->lost[to]) {
             x->lost[to] = false;
-            x->next[to] = *head;
-            *head = to;
+            set_end(&x->there, x->rank[to], p->tensors.at[to].root_offset + p->tensors.at[to].bytes);
         }
-        for (uint32_t *t = head; *t != IR_NONE && k->schedules[s].form != PLAN_ALIAS;) {
-            if (*t != to && meet(&p->tensors.at[*t], &p->tensors.at[to])) {
-                x->lost[*t] = true;
-                *t = x->next[*t];
-            } else {
-                t = &x->next[*t];
-            }
+        if (k->schedules[s].form != PLAN_ALIAS) {
+            take_bytes(p, x, to);
         }
     }
     return BASE_OK;
@@ -300,17 +426,7 @@ static base_status check_contents(const plan_module *p, base_diags *d) {
         }
     }
     base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
-    shared x = {BASE_NEWS(scratch, uint32_t, p->tensors.n + 1), BASE_NEWS(scratch, uint32_t, p->tensors.n + 1),
-                BASE_NEWS(scratch, bool, p->tensors.n + 1)};
-    for (uint32_t i = 0; i < p->tensors.n; i++) {
-        x.head[i] = IR_NONE;
-    }
-    for (uint32_t i = 0; i < p->tensors.n; i++) {
-        if (p->tensors.at[i].role != PLAN_CONSTANT) {
-            x.next[i] = x.head[p->tensors.at[i].root];
-            x.head[p->tensors.at[i].root] = i;
-        }
-    }
+    shared x = shared_new(scratch, p);
     base_status status = BASE_OK;
     for (size_t i = 0; status == BASE_OK && i < p->kernels.n; i++) {
         status = check_bytes(p, i, &x, d);

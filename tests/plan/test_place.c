@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "plan/gaps.h"
 #include "plan/plan.h"
 
 static base_memory memory;
@@ -174,6 +175,104 @@ static void many_blocks(void **state) {
     base_arena_free(arena);
 }
 
+/* The offset from the definition: 0, or the aligned end of one that lives at the same time; the lowest that meets none of them. */
+static uint64_t lowest_by_all(const plan_block *placed, size_t n, const plan_block *b) {
+    uint64_t lowest = UINT64_MAX;
+    for (size_t i = 0; i <= n; i++) {
+        const uint64_t end = i < n ? placed[i].offset + placed[i].bytes : 0;
+        const uint64_t at = (end + b->alignment - 1) / b->alignment * b->alignment;
+        bool free = true;
+        for (size_t k = 0; k < n; k++) {
+            const plan_block *o = &placed[k];
+            free = free && !(o->first <= b->last && b->first <= o->last && at < o->offset + o->bytes &&
+                             o->offset < at + b->bytes);
+        }
+        lowest = free && at < lowest ? at : lowest;
+    }
+    return lowest;
+}
+
+static void gaps_are_the_lowest(void **state) {
+    (void)state;
+    enum { N = 120 };
+    uint32_t seed = 11;
+    for (uint32_t round = 0; round < 120; round++) {
+        base_arena *arena = base_arena_new(&memory);
+        plan_block b[N];
+        const uint32_t steps = 1 + round % 61, widest = 1 + round % 17;
+        for (size_t i = 0; i < N; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            const uint32_t first = (seed >> 8) % steps, length = (seed >> 16) % widest;
+            b[i] = (plan_block){.bytes = 1 + (seed >> 12) % 40,
+                                .first = first,
+                                .last = first + length < steps ? first + length : steps - 1,
+                                .alignment = round % 3 == 0 ? 1 : 1u << (seed >> 30)};
+        }
+        plan_gaps *gaps = plan_gaps_new(arena, b, N);
+        for (int again = 0; again < 2; again++) {
+            plan_gaps_clear(gaps);
+            for (size_t i = 0; i < N; i++) {
+                b[i].offset = plan_gaps_lowest(gaps, &b[i]);
+                assert_int_equal(b[i].offset, lowest_by_all(b, i, &b[i]));
+                plan_gaps_fill(gaps, &b[i]);
+            }
+        }
+        base_arena_free(arena);
+    }
+}
+
+/* Ranges that are looked at for n blocks of which i lives from first(i) to last(i), in their order or from the last one on. */
+static uint64_t work_for(uint32_t n, bool backward, uint32_t (*first)(uint32_t, uint32_t),
+                         uint32_t (*last)(uint32_t, uint32_t)) {
+    base_arena *arena = base_arena_new(&memory);
+    plan_block *b = BASE_NEWS(arena, plan_block, n);
+    for (uint32_t i = 0; i < n; i++) {
+        b[i] = (plan_block){.bytes = 40, .first = first(i, n), .last = last(i, n), .alignment = 16};
+    }
+    plan_gaps *gaps = plan_gaps_new(arena, b, n);
+    for (uint32_t i = 0; i < n; i++) {
+        plan_block *x = &b[backward ? n - 1 - i : i];
+        x->offset = plan_gaps_lowest(gaps, x);
+        plan_gaps_fill(gaps, x);
+    }
+    const uint64_t work = plan_gaps_work(gaps);
+    base_arena_free(arena);
+    return work;
+}
+
+static uint32_t at_its_step(uint32_t i, uint32_t n) {
+    (void)n;
+    return i;
+}
+
+static uint32_t at_the_end(uint32_t i, uint32_t n) {
+    (void)i;
+    return n - 1;
+}
+
+static uint32_t half_way_on(uint32_t i, uint32_t n) {
+    return i + n / 2 < n ? i + n / 2 : n - 1;
+}
+
+static uint32_t one_on(uint32_t i, uint32_t n) {
+    return i + 1 < n ? i + 1 : i;
+}
+
+/* Outputs of a graph that all live to its end, long skip connections, a chain: twice the blocks are little more than twice the work, where
+ * looking at all that live together would be four times. */
+static void many_that_live_together(void **state) {
+    (void)state;
+    uint32_t (*const lasts[])(uint32_t, uint32_t) = {at_the_end, half_way_on, one_on};
+    for (size_t k = 0; k < sizeof lasts / sizeof lasts[0]; k++) {
+        for (int backward = 0; backward < 2; backward++) {
+            const uint64_t once = work_for(8192, backward != 0, at_its_step, lasts[k]);
+            const uint64_t twice = work_for(16384, backward != 0, at_its_step, lasts[k]);
+            assert_in_range(once, 8192, (uint64_t)8192 * 200);
+            assert_in_range(twice, 16384, once * 5 / 2);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_needs_its_two_largest_neighbours),
@@ -184,6 +283,8 @@ int main(void) {
         cmocka_unit_test(small_instances_are_optimal),
         cmocka_unit_test(a_search_may_be_short),
         cmocka_unit_test(many_blocks),
+        cmocka_unit_test(gaps_are_the_lowest),
+        cmocka_unit_test(many_that_live_together),
     };
     if (BASE_GUARD(&memory, &guard)) {
         return 1;

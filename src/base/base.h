@@ -63,6 +63,7 @@ void *base_grow(base_arena *arena, void *p, size_t old_count, size_t count, size
 /* fn(argument) when the arena is freed; at once, before the jump, when there is no memory to note it. */
 void base_defer(base_arena *arena, void (*fn)(void *), void *argument);
 base_memory *base_arena_memory(const base_arena *arena);
+bool base_arena_holds(const base_arena *arena, const void *p); /* does p point into a piece of the arena? */
 #define BASE_NEW(arena, T) ((T *)base_alloc((arena), 1, sizeof(T)))
 #define BASE_NEWS(arena, T, n) ((T *)base_alloc((arena), (n), sizeof(T)))
 

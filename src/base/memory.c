@@ -197,6 +197,20 @@ base_memory *base_arena_memory(const base_arena *arena) {
     return arena->memory;
 }
 
+static bool is_in(const block *list, const void *p) {
+    const uintptr_t at = (uintptr_t)p;
+    for (; list; list = list->next) {
+        const uintptr_t data = (uintptr_t)list + sizeof(block);
+        if (at >= data && at - data < list->size)
+            return true;
+    }
+    return false;
+}
+
+bool base_arena_holds(const base_arena *arena, const void *p) {
+    return is_in(arena->shared, p) || is_in(arena->own, p);
+}
+
 /* Not zeroed; NULL when out of memory. */
 static uint8_t *piece_new(base_arena *arena, size_t size) {
     if (is_own(size)) {

@@ -12,11 +12,12 @@
 
 struct lang_table {
     lang_ref *slot;
-    size_t capacity; /* a power of two */
+    size_t capacity; /* a power of two; 0: there is none yet */
     bool full;
 };
 
 #define DEFAULT_NODE_LIMIT ((uint64_t)1 << 20)
+#define FIRST_CAPACITY 256u
 
 lang_program *lang_program_new(base_arena *arena, const char *name) {
     lang_program *p = BASE_NEW(arena, lang_program);
@@ -24,10 +25,71 @@ lang_program *lang_program_new(base_arena *arena, const char *name) {
     p->name = base_strdup(arena, name);
     p->node_limit = DEFAULT_NODE_LIMIT;
     p->table = BASE_NEW(arena, struct lang_table);
-    p->table->capacity = 256;
+    p->table->capacity = FIRST_CAPACITY;
     p->table->slot = BASE_NEWS(arena, lang_ref, p->table->capacity);
     (void)BASE_PUSH(arena, &p->nodes);
     return p;
+}
+
+/* ---- in another arena ---- */
+
+static const void *keep(base_arena *to, const base_arena *from, const void *bytes, size_t n) {
+    return bytes != NULL && base_arena_holds(from, bytes) ? memcpy(base_alloc(to, n, 1), bytes, n) : bytes;
+}
+
+static const char *keep_text(base_arena *to, const base_arena *from, const char *text) {
+    return text != NULL ? keep(to, from, text, strlen(text) + 1) : NULL;
+}
+
+#define KEEP_LIST(to, copy, list)                                                                                      \
+    ((copy)->list.at = base_alloc((to), (copy)->list.n, sizeof *(copy)->list.at), (copy)->list.cap = (copy)->list.n,   \
+     (void)((copy)->list.n > 0 ? memcpy((copy)->list.at, p->list.at, (copy)->list.n * sizeof *(copy)->list.at)         \
+                               : NULL))
+
+static void keep_tensor(base_arena *to, const base_arena *from, lang_tensor *t) {
+    uint64_t elements = 1, bytes = 0;
+    for (uint32_t k = 0; k < t->rank; k++) {
+        elements *= (uint64_t)t->dim[k];
+    }
+    t->name = keep_text(to, from, t->name);
+    if (t->data != NULL && base_type_bytes(t->type, elements, &bytes)) {
+        t->data = keep(to, from, t->data, (size_t)bytes);
+    }
+}
+
+static void keep_stage(base_arena *to, const base_arena *from, lang_stage *s) {
+    lang_variable *vars = BASE_NEWS(to, lang_variable, s->var_count);
+    for (uint32_t k = 0; k < s->var_count; k++) {
+        vars[k] = s->vars[k];
+        vars[k].name = keep_text(to, from, vars[k].name);
+    }
+    s->vars = vars;
+    s->place.file = keep_text(to, from, s->place.file);
+    s->place.path = keep_text(to, from, s->place.path);
+    s->place.source = keep(to, from, s->place.source, s->place.source_size + 1);
+}
+
+lang_program *lang_keep(base_arena *arena, const base_arena *from, const lang_program *p) {
+    lang_program *copy = BASE_NEW(arena, lang_program);
+    *copy = *p;
+    copy->arena = arena;
+    copy->name = keep_text(arena, from, p->name);
+    copy->external = keep_text(arena, from, p->external);
+    copy->table = BASE_NEW(arena, struct lang_table);
+    copy->table->full = p->table->full;
+    KEEP_LIST(arena, copy, nodes);
+    KEEP_LIST(arena, copy, operands);
+    KEEP_LIST(arena, copy, tensors);
+    KEEP_LIST(arena, copy, stages);
+    KEEP_LIST(arena, copy, inputs);
+    KEEP_LIST(arena, copy, outputs);
+    for (size_t i = 0; i < copy->tensors.n; i++) {
+        keep_tensor(arena, from, &copy->tensors.at[i]);
+    }
+    for (size_t i = 0; i < copy->stages.n; i++) {
+        keep_stage(arena, from, &copy->stages.at[i]);
+    }
+    return copy;
 }
 
 bool lang_full(const lang_program *p) {
@@ -41,12 +103,21 @@ uint32_t lang_tensor_add(lang_program *p, const lang_tensor *t) {
 
 /* ---- the table ---- */
 
+static uint64_t mix(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+/* Where a node stands in the table is seen by nobody, and how many nodes a program may have is bounded: no keyed hash is needed. */
 static uint64_t hash_node(const lang_node *n, const lang_ref *operands) {
-    uint64_t head[4] = {(uint64_t)n->kind | (uint64_t)n->type << 8 | (uint64_t)n->code << 16 |
-                            (uint64_t)n->has_fill << 24 | (uint64_t)n->flat << 25,
-                        n->index, n->count, 0};
-    memcpy(&head[3], &n->value, sizeof head[3]);
-    return base_hash(operands, n->count * sizeof *operands, base_hash(head, sizeof head, 0));
+    uint64_t value, hash = mix(0, (uint64_t)n->kind | (uint64_t)n->type << 8 | (uint64_t)n->code << 16 |
+                                      (uint64_t)n->has_fill << 24 | (uint64_t)n->flat << 25 | (uint64_t)n->index << 32);
+    memcpy(&value, &n->value, sizeof value);
+    hash = mix(hash, value);
+    for (uint32_t k = 0; k < n->count; k++) {
+        hash = mix(hash, operands[k] + UINT64_C(1));
+    }
+    return hash;
 }
 
 static bool same_node(const lang_program *p, lang_ref r, const lang_node *n, const lang_ref *operands) {
@@ -68,7 +139,9 @@ static lang_ref *find_slot(const lang_program *p, const lang_node *n, const lang
 
 static void grow_table(lang_program *p) {
     struct lang_table *t = p->table;
-    t->capacity *= 2;
+    do {
+        t->capacity = t->capacity > 0 ? 2 * t->capacity : FIRST_CAPACITY;
+    } while (p->nodes.n > t->capacity);
     t->slot = BASE_NEWS(p->arena, lang_ref, t->capacity);
     for (lang_ref r = 1; r < p->nodes.n; r++) {
         const lang_node *n = lang_at(p, r);
@@ -78,6 +151,9 @@ static void grow_table(lang_program *p) {
 
 /* operands may point into p->operands: they are copied out first when that can move. */
 static lang_ref intern(lang_program *p, lang_node n, const lang_ref *operands) {
+    if (p->table->capacity == 0) { /* of a program that was kept */
+        grow_table(p);
+    }
     lang_ref *slot = find_slot(p, &n, operands);
     if (*slot != 0) {
         return *slot;

@@ -110,6 +110,8 @@ typedef struct lang_program {
 } lang_program;
 
 lang_program *lang_program_new(base_arena *arena, const char *name);
+/* The program in another arena, as tight as can be, with all of it that lies in `from`, which may be freed then. */
+lang_program *lang_keep(base_arena *arena, const base_arena *from, const lang_program *p);
 static inline const lang_node *lang_at(const lang_program *p, lang_ref r) {
     return &p->nodes.at[r];
 }

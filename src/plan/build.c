@@ -401,15 +401,16 @@ static base_status find_counts(plan_builder *b, const ir_node *n, open_node *ope
     return status;
 }
 
-static base_status instantiate(plan_builder *b, const ir_node *n, open_node *open, lang_program **raw) {
+static base_status instantiate(plan_builder *b, base_arena *arena, const ir_node *n, open_node *open,
+                               lang_program **raw) {
     ops_goal goal = {b->o->goals, b->o->goal_count};
     base_status status = find_counts(b, n, open);
     if (status != BASE_OK) {
         return status;
     }
-    status = open->n > 0 ? ops_instantiate_open(b->arena, b->ops, b->plan->model, b->graph, n, open->shapes, open->most,
+    status = open->n > 0 ? ops_instantiate_open(arena, b->ops, b->plan->model, b->graph, n, open->shapes, open->most,
                                                 open->n, &goal, raw, b->d)
-                         : ops_instantiate(b->arena, b->ops, b->plan->model, b->graph, n, &goal, raw, b->d);
+                         : ops_instantiate(arena, b->ops, b->plan->model, b->graph, n, &goal, raw, b->d);
     return status == BASE_OK && b->copied == NULL ? ops_check_extents(b->plan->model, b->graph, n, *raw, b->d) : status;
 }
 
@@ -419,12 +420,12 @@ static bool is_module_output(const plan_builder *b, uint32_t tensor) {
 
 /* The node's program with its counts, where a run decides extents of its outputs. The module's outputs are dense, with zeros
  * behind what there is: made so where the first extent alone is open, else by a copy. */
-static base_status count_outputs(plan_builder *b, plan_kernel *k, plan_pending *pending, lang_count *counts,
-                                 size_t *n) {
+static base_status count_outputs(plan_builder *b, base_arena *arena, plan_kernel *k, plan_pending *pending,
+                                 lang_count *counts, size_t *n) {
     const ir_node *node = k->node;
     const lang_program *raw = k->raw;
-    ir_shape *most = BASE_NEWS(b->arena, ir_shape, node->output_count + 1);
-    bool *filled = BASE_NEWS(b->arena, bool, node->output_count + 1), any = false;
+    ir_shape *most = BASE_NEWS(arena, ir_shape, node->output_count + 1);
+    bool *filled = BASE_NEWS(arena, bool, node->output_count + 1), any = false;
     *n = 0;
     for (uint32_t i = 0; i < node->output_count; i++) {
         const lang_tensor *t = &raw->tensors.at[raw->outputs.at[i]];
@@ -440,7 +441,7 @@ static base_status count_outputs(plan_builder *b, plan_kernel *k, plan_pending *
         any = any || open;
     }
     if (any) {
-        k->program = lang_counted(b->arena, raw, node->output_count, most, filled, counts, n);
+        k->program = lang_counted(arena, raw, node->output_count, most, filled, counts, n);
     }
     if (k->program != NULL && raw->external != NULL && (any || k->open)) {
         return base_error(b->d, NULL,
@@ -469,13 +470,28 @@ static void note_counts(plan_builder *b, const plan_kernel *k, const plan_pendin
     }
 }
 
-base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
+/* The kernel's programs, and what its outputs wait for: made in scratch, of which the programs are kept. */
+static base_status make_programs(plan_builder *b, base_arena *scratch, plan_kernel *k, open_node *open,
+                                 plan_pending *pending, lang_count *counts, size_t *count_n) {
     lang_program *raw = NULL;
-    open_node open = {0};
-    base_status status = instantiate(b, n, &open, &raw);
+    base_status status = instantiate(b, scratch, k->node, open, &raw);
     if (status != BASE_OK) {
         return status;
     }
+    k->raw = k->program = raw;
+    k->open = open->n > 0;
+    status = count_outputs(b, scratch, k, pending, counts, count_n);
+    if (status != BASE_OK) {
+        return status;
+    }
+    k->program = lang_keep(b->arena, scratch, lower(scratch, k->program, b->o, &b->work, &k->hoisted));
+    k->raw = lang_keep(b->arena, scratch, raw);
+    k->macs = lang_macs(raw);
+    return BASE_OK;
+}
+
+static base_status add_kernel(plan_builder *b, base_arena *scratch, const ir_node *n) {
+    open_node open = {0};
     plan_kernel k = {.control = PLAN_COMPUTE,
                      .condition = IR_NONE,
                      .loop = IR_NONE,
@@ -483,20 +499,12 @@ base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
                      .graph = b->graph,
                      .op = n->op,
                      .id_count = n->id_count,
-                     .ids = n->ids,
-                     .raw = raw,
-                     .open = open.n > 0,
-                     .program = raw};
-    plan_pending *pending = BASE_NEWS(b->arena, plan_pending, n->output_count + 1);
-    lang_count *counts = BASE_NEWS(b->arena, lang_count, n->output_count * LANG_MAX_RANK + 1);
+                     .ids = n->ids};
+    plan_pending *pending = BASE_NEWS(scratch, plan_pending, n->output_count + 1);
+    lang_count *counts = BASE_NEWS(scratch, lang_count, n->output_count * LANG_MAX_RANK + 1);
     size_t count_n = 0;
-    status = count_outputs(b, &k, pending, counts, &count_n);
-    if (status != BASE_OK) {
-        return status;
-    }
-    k.program = lower(b->arena, k.program, b->o, &b->work, &k.hoisted);
-    k.macs = lang_macs(raw);
-    status = bind_tensors(b, &k, open.counts, open.n, pending);
+    base_status status = make_programs(b, scratch, &k, &open, pending, counts, &count_n);
+    status = status == BASE_OK ? bind_tensors(b, &k, open.counts, open.n, pending) : status;
     if (status != BASE_OK) {
         return status;
     }
@@ -510,6 +518,13 @@ base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
                                       : plan_add_copy(b, pending[i].from, pending[i].to, n);
         }
     }
+    return status;
+}
+
+base_status plan_add_kernel(plan_builder *b, const ir_node *n) {
+    base_arena *scratch = base_arena_new(base_arena_memory(b->arena));
+    const base_status status = add_kernel(b, scratch, n);
+    base_arena_free(scratch);
     return status;
 }
 

@@ -202,13 +202,13 @@ typedef struct c_unit {
     const char *form; /* how the stage is performed, for people */
 } c_unit;
 
-c_unit *c_unit_new(c_module *m, const plan_kernel *kernel, lang_ranges *ranges);
+c_unit *c_unit_new(base_arena *scratch, c_module *m, const plan_kernel *kernel, lang_ranges *ranges);
 /* Starts a stage: clears memo, facts and variables; counts uses and flags. false: too deep, diagnosed. */
 bool c_unit_stage(c_unit *u, const lang_stage *s);
 uint32_t c_argument_of(c_unit *u, uint32_t tensor);
 uint32_t c_argument_data(c_unit *u, uint32_t data, const char *name);
 uint32_t c_argument_scratch(c_unit *u, uint32_t place, base_type type, const char *name);
-/* Closes the unit: its function (new or found) and the call are entered. */
+/* Closes the unit: its function (new or found) and the call are entered, in the module's arena. */
 void c_unit_finish(c_unit *u, c_kernel_calls *calls);
 
 c_scope *c_scope_open(c_unit *u, bool conditional); /* a child of u->scope, which becomes u->scope */

@@ -17,7 +17,8 @@ uint32_t c_data_add(c_module *m, base_type type, const void *bytes, uint64_t cou
     bool ok = base_type_bytes(type, count, &size);
     assert(ok);
     (void)ok;
-    uint8_t *key = BASE_NEWS(m->arena, uint8_t, size + 1);
+    base_arena *scratch = base_arena_new(base_arena_memory(m->arena));
+    uint8_t *key = BASE_NEWS(scratch, uint8_t, size + 1);
     key[0] = (uint8_t)type;
     if (size > 0) {
         memcpy(key + 1, bytes, size);
@@ -25,9 +26,11 @@ uint32_t c_data_add(c_module *m, base_type type, const void *bytes, uint64_t cou
     bool is_new;
     uint64_t *index = base_map_put(m->data_map, key, size + 1, &is_new);
     if (is_new) {
+        const uint8_t *kept = base_map_key(m->data_map, base_map_count(m->data_map) - 1, NULL, NULL);
         *index = m->data.n;
-        *BASE_PUSH(m->arena, &m->data) = (c_data){.type = type, .bytes = key + 1, .count = count, .size = size};
+        *BASE_PUSH(m->arena, &m->data) = (c_data){.type = type, .bytes = kept + 1, .count = count, .size = size};
     }
+    base_arena_free(scratch);
     return (uint32_t)*index;
 }
 

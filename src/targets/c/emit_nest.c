@@ -649,17 +649,17 @@ void c_emit_nest(c_unit *u, const plan_schedule *x) {
 
 /* ---- units ---- */
 
-c_unit *c_unit_new(c_module *m, const plan_kernel *kernel, lang_ranges *ranges) {
-    c_unit *u = BASE_NEW(m->arena, c_unit);
+c_unit *c_unit_new(base_arena *scratch, c_module *m, const plan_kernel *kernel, lang_ranges *ranges) {
+    c_unit *u = BASE_NEW(scratch, c_unit);
     size_t n = kernel->program->nodes.n;
     u->m = m;
-    u->arena = m->arena;
+    u->arena = scratch;
     u->p = kernel->program;
     u->kernel = kernel;
     u->ranges = ranges;
-    u->memo = BASE_NEWS(m->arena, c_memo, n);
-    u->uses = BASE_NEWS(m->arena, uint32_t, n);
-    u->flags = BASE_NEWS(m->arena, uint8_t, n);
+    u->memo = BASE_NEWS(scratch, c_memo, n);
+    u->uses = BASE_NEWS(scratch, uint32_t, n);
+    u->flags = BASE_NEWS(scratch, uint8_t, n);
     u->floor = c_scope_open(u, false);
     u->form = "loop nest";
     return u;
@@ -699,6 +699,31 @@ static void find_sharing(c_unit *u) {
     }
 }
 
+/* The function of that text, which has been there or is new, and the call, in the module's arena: the unit's goes. */
+static void enter_function(const c_unit *u, const base_text *text, c_kernel_calls *calls) {
+    c_module *m = u->m;
+    bool is_new;
+    const char *split = base_printf(u->arena, "%u ", u->split), *key = base_printf(u->arena, "%s%s", split, text->at);
+    uint64_t *index = base_map_put(m->function_map, key, strlen(key), &is_new);
+    c_argument *arguments = BASE_NEWS(m->arena, c_argument, u->arguments.n);
+    if (u->arguments.n > 0) {
+        memcpy(arguments, u->arguments.at, u->arguments.n * sizeof *arguments);
+    }
+    if (is_new) {
+        const char *kept = base_map_key(m->function_map, base_map_count(m->function_map) - 1, NULL, NULL);
+        *index = m->functions.n;
+        *BASE_PUSH(m->arena, &m->functions) = (c_function){.text = kept + strlen(split),
+                                                           .can_fail = u->can_fail,
+                                                           .split = u->split,
+                                                           .argument_count = u->arguments.n,
+                                                           .arguments = arguments,
+                                                           .step = (uint32_t)(u->kernel - m->plan->kernels.at),
+                                                           .output = u->stage->tensor,
+                                                           .form = base_strdup(m->arena, u->form)};
+    }
+    *BASE_PUSH(m->arena, &calls->list) = (c_call){(uint32_t)*index, u->arguments.n, arguments};
+}
+
 void c_unit_finish(c_unit *u, c_kernel_calls *calls) {
     base_text text = {.arena = u->arena};
     c_drop_unread(u, &u->floor->text);
@@ -715,21 +740,7 @@ void c_unit_finish(c_unit *u, c_kernel_calls *calls) {
     base_put(&text, "%s)\n{\n", u->arguments.n == 0 && u->split == 0 ? "void" : "");
     base_putn(&text, u->floor->text.at, u->floor->text.n);
     base_puts(&text, u->can_fail ? "    return 0u;\n}\n" : "}\n");
-    bool is_new;
-    const char *key = base_printf(u->arena, "%u %s", u->split, text.at);
-    uint64_t *index = base_map_put(u->m->function_map, key, strlen(key), &is_new);
-    if (is_new) {
-        *index = u->m->functions.n;
-        *BASE_PUSH(u->arena, &u->m->functions) = (c_function){.text = text.at,
-                                                              .can_fail = u->can_fail,
-                                                              .split = u->split,
-                                                              .argument_count = u->arguments.n,
-                                                              .arguments = u->arguments.at,
-                                                              .step = (uint32_t)(u->kernel - u->m->plan->kernels.at),
-                                                              .output = u->stage->tensor,
-                                                              .form = u->form};
-    }
-    *BASE_PUSH(u->arena, &calls->list) = (c_call){(uint32_t)*index, u->arguments.n, u->arguments.at};
+    enter_function(u, &text, calls);
 }
 
 /* The variable of loop i that stages run together share: the steps of a recurrence, or the first ones of the output. */
@@ -773,10 +784,10 @@ static bool emit_together(c_unit *u, size_t first, size_t end, uint32_t loops) {
     return true;
 }
 
-base_status c_emit_kernel(c_module *m, uint32_t k) {
+static base_status emit_units(c_module *m, base_arena *scratch, uint32_t k) {
     const plan_kernel *kernel = &m->plan->kernels.at[k];
     const lang_program *p = kernel->program;
-    lang_ranges *ranges = lang_ranges_new(m->arena, p);
+    lang_ranges *ranges = lang_ranges_new(scratch, p);
     for (size_t i = 0; i < p->stages.n;) {
         const lang_stage *s = &p->stages.at[i];
         const plan_schedule *x = &kernel->schedules[i];
@@ -785,7 +796,7 @@ base_status c_emit_kernel(c_module *m, uint32_t k) {
             i = end;
             continue;
         }
-        c_unit *u = c_unit_new(m, kernel, ranges);
+        c_unit *u = c_unit_new(scratch, m, kernel, ranges);
         if (s->rec >= 0) {
             while (end < p->stages.n && p->stages.at[end].rec == s->rec) {
                 end++;
@@ -815,4 +826,11 @@ base_status c_emit_kernel(c_module *m, uint32_t k) {
         i = end;
     }
     return BASE_OK;
+}
+
+base_status c_emit_kernel(c_module *m, uint32_t k) {
+    base_arena *scratch = base_arena_new(base_arena_memory(m->arena));
+    const base_status status = emit_units(m, scratch, k);
+    base_arena_free(scratch);
+    return status;
 }

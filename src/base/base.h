@@ -8,6 +8,7 @@
 #ifndef BURIN_BASE_H
 #define BURIN_BASE_H
 
+#include <assert.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -246,9 +247,24 @@ typedef enum base_type {
 const char *base_type_name(base_type t);
 base_type base_type_named(const char *name, size_t n); /* BASE_NONE: no such type */
 unsigned base_type_bits(base_type t);                  /* storage bits of one element */
-bool base_type_is_float(base_type t);
-bool base_type_is_int(base_type t); /* signed or unsigned, not bool */
-bool base_type_is_signed(base_type t);
+/* Asked of every node of every program: one bit for each type. */
+#define BASE_TYPE_BIT(E, kind, wanted) | (uint32_t)((kind) == (wanted)) << BASE_##E
+#define BASE_FLOAT_BIT(E, name, bits, kind) BASE_TYPE_BIT(E, kind, 'f')
+#define BASE_SIGNED_BIT(E, name, bits, kind) BASE_TYPE_BIT(E, kind, 'i')
+#define BASE_UNSIGNED_BIT(E, name, bits, kind) BASE_TYPE_BIT(E, kind, 'u')
+static inline bool base_type_is_among(base_type t, uint32_t types) {
+    assert((unsigned)t < BASE_TYPE_COUNT);
+    return (types >> t & 1) != 0;
+}
+static inline bool base_type_is_float(base_type t) {
+    return base_type_is_among(t, 0u BASE_TYPES(BASE_FLOAT_BIT));
+}
+static inline bool base_type_is_int(base_type t) { /* signed or unsigned, not bool */
+    return base_type_is_among(t, 0u BASE_TYPES(BASE_SIGNED_BIT) BASE_TYPES(BASE_UNSIGNED_BIT));
+}
+static inline bool base_type_is_signed(base_type t) { /* floats, too */
+    return base_type_is_among(t, 0u BASE_TYPES(BASE_SIGNED_BIT) BASE_TYPES(BASE_FLOAT_BIT));
+}
 /* Bytes of n elements; 4- and 2-bit elements are packed, low bits first, the last byte padded with 0. */
 bool base_type_bytes(base_type t, uint64_t n, uint64_t *bytes); /* false on overflow */
 /* Smallest and largest value of an integer type or bool (u64's highest is UINT64_MAX in *hi). */
@@ -263,7 +279,7 @@ typedef union base_value {
 } base_value;
 base_value base_load(base_type t, const void *data, uint64_t index);    /* any alignment */
 void base_store(base_type t, void *data, uint64_t index, base_value v); /* integers: v is in range of t */
-void base_put_value(base_text *t, base_type type, base_value v); /* a float as by base_put_float */
+void base_put_value(base_text *t, base_type type, base_value v);        /* a float as by base_put_float */
 /* Where element `element`, counted in row-major order, stands: "[0,3]", "[]" of rank 0. Extents of 0 count as 1. */
 void base_put_index(base_text *t, uint32_t rank, const int64_t *dim, uint64_t element);
 /* Rounds v (nearest even) to float type t, by that format's rules for overflow, infinity and NaN; t is a float type.

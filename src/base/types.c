@@ -35,15 +35,6 @@ const char *base_type_name(base_type t) {
 unsigned base_type_bits(base_type t) {
     return info(t)->bits;
 }
-bool base_type_is_float(base_type t) {
-    return info(t)->kind == 'f';
-}
-bool base_type_is_int(base_type t) {
-    return info(t)->kind == 'i' || info(t)->kind == 'u';
-}
-bool base_type_is_signed(base_type t) {
-    return info(t)->kind == 'i' || info(t)->kind == 'f';
-}
 
 base_type base_type_named(const char *name, size_t n) {
     for (int t = BASE_NONE + 1; t < BASE_TYPE_COUNT; t++) {

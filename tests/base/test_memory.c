@@ -33,6 +33,21 @@ static void pieces_are_zeroed_aligned_and_apart(void **state) {
     assert_true(memory.peak >= 1 << 20);
 }
 
+static void an_arena_knows_what_it_holds(void **state) {
+    fixture *f = *state;
+    base_arena *other = base_arena_new(base_arena_memory(f->arena));
+    static const size_t sizes[] = {1, 100, 5000, 70000};
+    for (size_t i = 0; i < 40; i++) {
+        const size_t size = sizes[i % 4];
+        const uint8_t *here = base_alloc(f->arena, size, 1), *there = base_alloc(other, size, 1);
+        assert_true(base_arena_holds(f->arena, here) && base_arena_holds(f->arena, here + size - 1));
+        assert_true(base_arena_holds(other, there) && base_arena_holds(other, there + size - 1));
+        assert_false(base_arena_holds(other, here) || base_arena_holds(f->arena, there));
+    }
+    assert_false(base_arena_holds(f->arena, NULL) || base_arena_holds(f->arena, sizes));
+    base_arena_free(other);
+}
+
 static void grow_keeps_the_old_part_and_zeroes_the_new(void **state) {
     fixture *f = *state;
     static const size_t steps[] = {1, 3, 16, 17, 100, 1000, 5000, 20000, 40000, 100000};
@@ -277,6 +292,7 @@ static void vectors_survive_every_failure(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_zeroed_aligned_and_apart),
+        WITH_ARENA(an_arena_knows_what_it_holds),
         WITH_ARENA(grow_keeps_the_old_part_and_zeroes_the_new),
         WITH_ARENA(a_large_piece_is_given_back_when_it_grows),
         cmocka_unit_test(large_pieces_grow_in_any_order),

@@ -1,4 +1,6 @@
 /* test_transform_programs.c - rewriting, inlining, linking: the same bits from another program. */
+#include <string.h>
+
 #include "built.h"
 
 static void same_output(const lang_program *a, const lang_program *b, const void *const *inputs) {
@@ -52,6 +54,50 @@ static void rewriting_stops_at_the_node_limit(void **state) {
     lang_rewriter w = {.from = p, .to = q};
     assert_int_equal(lang_rewrite(arena, &w, e), 0);
     assert_true(lang_full(q));
+}
+
+/* ---- in another arena ---- */
+
+/* The copy stands when the arena of the original is gone, with its constants and names, and nodes are found in it again. */
+static void a_kept_program_stands_alone(void **state) {
+    (void)state;
+    base_arena *scratch = base_arena_new(base_arena_memory(arena));
+    lang_program *from = lang_program_new(scratch, "kept");
+    static const int32_t contents[3] = {4, -5, 6};
+    int32_t *data = BASE_NEWS(scratch, int32_t, 3);
+    memcpy(data, contents, sizeof contents);
+    const uint32_t x = lang_tensor_add(from, &(lang_tensor){.name = base_strdup(scratch, "X"),
+                                                            .type = BASE_I32,
+                                                            .rank = 1,
+                                                            .dim = {3},
+                                                            .data = data,
+                                                            .kind = LANG_CONSTANT});
+    const uint32_t y = lang_tensor_add(
+        from,
+        &(lang_tensor){.name = base_strdup(scratch, "Y"), .type = BASE_I32, .rank = 1, .dim = {3}, .kind = LANG_STAGE});
+    lang_variable *vars = BASE_NEW(scratch, lang_variable);
+    *vars = (lang_variable){base_strdup(scratch, "v"), lang_int(from, BASE_I64, 3), 3};
+    lang_ref v = lang_var(from, 0, vars->extent), read = lang_read(from, x, &v, 1, 0);
+    const lang_ref body = lang_apply2(from, LANG_MUL, BASE_I32, read, lang_int(from, BASE_I32, 7));
+    *BASE_PUSH(scratch, &from->stages) =
+        (lang_stage){.tensor = y, .rank = 1, .var_count = 1, .vars = vars, .body = body, .rec = -1};
+    *BASE_PUSH(scratch, &from->outputs) = y;
+    lang_program *copy = lang_keep(arena, scratch, from);
+    assert_false(base_arena_holds(scratch, copy->tensors.at[x].data));
+    memset(data, 0x55, sizeof contents);
+    base_arena_free(scratch);
+    assert_int_equal(lang_verify(copy, &diags), BASE_OK);
+    assert_string_equal(copy->name, "kept");
+    assert_string_equal(copy->tensors.at[x].name, "X");
+    assert_string_equal(copy->stages.at[0].vars[0].name, "v");
+    interpreter *run = interpret(arena, copy, NULL);
+    const int32_t *out = run->data[y];
+    assert_true(out[0] == 28 && out[1] == -35 && out[2] == 42);
+    const size_t nodes = copy->nodes.n;
+    assert_int_equal(lang_apply2(copy, LANG_MUL, BASE_I32, read, lang_int(copy, BASE_I32, 7)), body);
+    assert_int_equal(copy->nodes.n, nodes);
+    (void)lang_int(copy, BASE_I32, 8);
+    assert_int_equal(copy->nodes.n, nodes + 1);
 }
 
 /* ---- inlining ---- */
@@ -260,6 +306,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(rewriting_substitutes),
         TEST(rewriting_stops_at_the_node_limit),
+        TEST(a_kept_program_stands_alone),
         cmocka_unit_test_setup_teardown(inlining_random_programs, NULL, tear_down),
         TEST(an_instance_in_the_index_of_another),
         TEST(an_output_stays_when_it_is_inlined),

@@ -9,7 +9,7 @@
 
 #include "passes/passes_private.h"
 
-#define SMALL_OUTPUT 4096u                /* bytes: tried even when an input is not known (shape, rank) */
+#define SMALL_OUTPUT 4096u /* bytes without scales: tried even when an input is not known (shape, rank) */
 #define MADE_AT_LEAST ((uint64_t)1 << 26) /* bytes of all folded tensors together: so many may be made of nothing, */
 #define MADE_FOR_EACH 8u                  /* and so many for each byte of the constants */
 
@@ -39,7 +39,7 @@ static bool worth_trying(const ir_graph *g, const ir_node *n, uint64_t room, uin
             return false;
         }
         *made += bytes;
-        small = small && bytes <= SMALL_OUTPUT && base_type_is_int(t->type);
+        small = small && bytes <= SMALL_OUTPUT && base_type_is_int(t->type) && t->quant.n == 0;
     }
     return (known && n->input_count > 0) || small;
 }

@@ -1,6 +1,6 @@
 """make bench: what Burin costs and what its code costs, beside the bars and the peers, in one table. Measures; asserts nothing.
 
-  bench.py [--profile] [--seconds S] [--only compiler|onnx|host|cortexm]
+  bench.py [--profile] [--seconds S] [--only compiler|onnx|large|host|cortexm]
 
 Environment: BURIN (the command), BURIN_SHARED (the corpora and tools), ORACLES (the folder of the independent runtimes), CC.
 Writes build/bench.json. --profile adds a table for each network: time and instructions of every operator.
@@ -24,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/support"))
 import board  # noqa: E402
 import onnx_models  # noqa: E402
+import plan_models  # noqa: E402
 
 BURIN = pathlib.Path(os.environ.get("BURIN", ROOT / "build/release/burin")).resolve()
 SHARED = pathlib.Path(os.environ.get("BURIN_SHARED", ROOT.parent / "shared")).resolve()
@@ -42,6 +43,7 @@ NETS = [
 ]
 CODE, FLASH = 8192, {"KWS": 42_000, "VWW": 75_000, "IC": 95_000, "AD": 285_000}
 VWW_EVALUATED_MS, VWW_COMPILED_MS, START_MS, MEGA_OPS = 300, 200, 5, 300
+PLAN_S = 5
 ONNX_INSPECT_MS = {"gigabyte": 100, "nodes": 200}
 INCBIN_S = 20
 REALS_RATIO = 3  # times ONNX Runtime's time
@@ -231,6 +233,18 @@ def onnx(result):
     print(f"\nC of a network with 100 MB of weights, --weights incbin, compiled with -O2: {took:.1f} s, bar {INCBIN_S} s: {verdict(took <= INCBIN_S)}")
 
 
+def large(result):
+    """What a plan of 50,000 operators takes."""
+    models = {**plan_models.make(WORK.parent / "bench-models"), "nodes": onnx_models.make(WORK.parent / "bench-models", ["nodes"])["nodes"]}
+    table = Table("burin plan of 50,000 operators (seconds CPU, one run; MiB resident)", ["what", "bar", "ours", "", "MiB"])
+    for what, name in (("ONNX, 5 words on reals", "nodes"), ("25,000 skip connections", "skips"), ("50,000 outputs", "outputs"),
+                       ("int8 sums, each with a scale of its own", "sums")):
+        _, cpu, resident = cost_and_memory([BURIN, "plan", models[name]], 1)
+        result[name] = {"bar_s": PLAN_S, "cpu_s": cpu[0] / 1e3, "resident_mb": resident}
+        table.add(what, PLAN_S, f"{cpu[0] / 1e3:.1f}", verdict(cpu[0] <= 1e3 * PLAN_S), f"{resident:.0f}")
+    table.show()
+
+
 # ---------------------------------------------------------------- the host
 
 
@@ -367,13 +381,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--profile", action="store_true", help="also a table of each network's operators")
     parser.add_argument("--seconds", type=float, default=6, help="how long each network alternates with its peers on the host")
-    parser.add_argument("--only", choices=("compiler", "onnx", "host", "cortexm"))
+    parser.add_argument("--only", choices=("compiler", "onnx", "large", "host", "cortexm"))
     options = parser.parse_args()
     if not BURIN.exists():
         sys.exit(f"bench: no {BURIN}: run make first")
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
-    result = {"machine": machine(), "command": {}, "onnx": {}, "host": {}, "cortex_m4": {}, "cortex_m0": {}, "flash": {}}
+    result = {"machine": machine(), "command": {}, "onnx": {}, "large": {}, "host": {}, "cortex_m4": {}, "cortex_m0": {}, "flash": {}}
     m = result["machine"]
     print(f"{m['burin']} on {m['cpu']}, {m['cores']} cores, {' '.join(m['features'])}; {m['compiler']}; load {m['load']:.1f}; {m['date']}", flush=True)
     nets = [(name, model_of(file), golden_of(file, "input"), golden_of(file, "output"), *rest) for name, file, *rest in NETS]
@@ -385,6 +399,8 @@ def main():
         compiler(result["command"])
     if options.only in (None, "onnx"):
         onnx(result["onnx"])
+    if options.only in (None, "large"):
+        large(result["large"])
     if options.only in (None, "host"):
         host(result["host"], nets, options)
     if options.only in (None, "cortexm"):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bench.sh [--profile] [--seconds S] [--only compiler|onnx|host|cortexm]: see bench/bench.py and docs/BENCHMARKS.md. Times nothing against
+# bench.sh [--profile] [--seconds S] [--only compiler|onnx|large|host|cortexm]: see bench/bench.py and docs/BENCHMARKS.md. Times nothing against
 # a limit and always ends with 0, unless something does not build or run.
 set -eu
 cd "$(dirname "$0")/.."

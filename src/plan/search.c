@@ -81,21 +81,27 @@ static uint64_t collect_left(const search *s, uint32_t section, uint64_t floor, 
     return highest;
 }
 
-/* The top of a stack of blocks, each no lower than its place: no other order gives a lower one. */
-static uint64_t stack_top(const search *s, candidate *list, size_t n) {
-    uint64_t top = 0;
-    for (size_t i = 1; i < n; i++) {
+/* Does a stack of blocks, each no lower than its place, end in the capacity? No other order gives a lower one. From a place at or
+ * below `slack` on there is room for all of them, so that only those above it are sorted. */
+static bool stack_fits(const search *s, candidate *list, size_t n, uint64_t slack) {
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++) {
         const candidate c = list[i];
-        size_t k = i;
+        if (c.offset <= slack) {
+            continue;
+        }
+        list[i] = list[m];
+        size_t k = m++;
         for (; k > 0 && list[k - 1].offset > c.offset; k--) {
             list[k] = list[k - 1];
         }
         list[k] = c;
     }
-    for (size_t i = 0; i < n; i++) {
+    uint64_t top = 0;
+    for (size_t i = 0; i < m; i++) {
         top = (list[i].offset > top ? list[i].offset : top) + s->blocks[list[i].block].bytes;
     }
-    return top;
+    return top <= s->capacity;
 }
 
 /* Can what is left in the section still be stacked above `floor`? */
@@ -103,7 +109,8 @@ static bool section_fits(search *s, uint32_t section, uint64_t floor) {
     candidate *list = s->candidates + s->candidate_count;
     size_t n;
     const uint64_t highest = collect_left(s, section, floor, list, &n);
-    if (highest + s->left[section] <= s->capacity || stack_top(s, list, n) <= s->capacity) {
+    if (highest + s->left[section] <= s->capacity ||
+        (s->left[section] <= s->capacity && stack_fits(s, list, n, s->capacity - s->left[section]))) {
         return true;
     }
     for (size_t i = 0; i < n; i++) {

@@ -43,7 +43,7 @@ def page():
     faults, rows = [], checks()
     out = ["# Providers\n",
            "A provider is a backend behind `include/burin/provider.h`; an application calls it through `include/burin/session.h`. Every promise of the two",
-           "headers has a number. `burin conform PROVIDER` holds a provider, and the host, to each by the checks named beside it;",
+           "headers has a number. `burin conform PROVIDER [MODEL]` holds a provider, and the host, to each by the checks named beside it;",
            "`examples/null_provider.c` is the provider to copy. This page is written by `scripts/providers_page.py`.\n"]
     known = set()
     for header, letter, title in (("provider.h", "P", "What a provider promises"), ("session.h", "S", "What the host promises")):

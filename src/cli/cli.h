@@ -22,7 +22,7 @@ typedef enum cli_word {
 typedef struct cli cli;
 typedef struct cli_command {
     const char *name, *operands;
-    size_t operand_count;
+    size_t operand_count; /* at least; what operands has in brackets, one more, may be left out */
     const char *summary, *more, *examples;
     int (*run)(cli *c); /* returns the exit status */
 } cli_command;

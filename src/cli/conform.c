@@ -1,7 +1,11 @@
 /* conform.c - burin conform, burin providers: providers by name or file, and the checks of their contract. */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "burin/conform.h"
 #include "cli/cli.h"
@@ -129,18 +133,48 @@ static void print_text(cli *c, const burin_check *checks, size_t n, const size_t
            counts[BURIN_VERDICT_NOT_CLAIMED]);
 }
 
-int cli_conform(cli *c) {
-    const burin_provider *provider = NULL;
-    burin_error e = BURIN_ERROR_INIT;
-    int status = find_provider(c, c->arguments.operands.at[0], &provider);
-    if (status != 0) {
-        return status;
+/* All n bytes, or READ. The offset is the call's own, so any thread may read at any time. */
+static burin_code read_file(void *user, uint64_t offset, void *to, size_t n) {
+    const int file = *(const int *)user;
+    while (n > 0) {
+        const ssize_t got = offset <= INT64_MAX ? pread(file, to, n, (off_t)offset) : 0;
+        if (got <= 0 && !(got < 0 && errno == EINTR)) {
+            return BURIN_E_READ;
+        }
+        if (got > 0) {
+            to = (char *)to + got;
+            offset += (uint64_t)got;
+            n -= (size_t)got;
+        }
     }
+    return BURIN_E_NONE;
+}
+
+/* The model as a source; file is to be closed, where it is not negative. */
+static int open_model(cli *c, const char *path, int *file, burin_source *model) {
+    struct stat is;
+    *file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe without a writer is refused, and not waited for */
+    if (*file < 0 || fstat(*file, &is) != 0) {
+        return cli_refuse(c, "%s: %s", cli_printable(c, path), strerror(errno));
+    }
+    if (!S_ISREG(is.st_mode)) {
+        return cli_refuse(c, "%s is no regular file: the checks read a model at any place, and again",
+                          cli_printable(c, path));
+    }
+    *model = (burin_source){sizeof *model, 0, path, (uint64_t)is.st_size, file, read_file};
+    return 0;
+}
+
+/* model NULL: the provider's sample. */
+static int check(cli *c, const burin_provider *provider, const burin_source *model) {
+    burin_error e = BURIN_ERROR_INIT;
+    burin_conform_options options = BURIN_CONFORM_OPTIONS_INIT;
+    options.model = model;
     const size_t n = burin_conform_count();
     burin_check *checks = cli_alloc(c, n, sizeof *checks);
     size_t counts[3] = {0, 0, 0};
     cli_progress(c, "checking");
-    if (burin_conform(provider, NULL, checks, &e) != BURIN_E_NONE) {
+    if (burin_conform(provider, &options, checks, &e) != BURIN_E_NONE) {
         return cli_usage(c, "%s", cli_printable(c, e.message));
     }
     cli_progress(c, NULL);
@@ -153,4 +187,22 @@ int cli_conform(cli *c) {
         print_text(c, checks, n, counts);
     }
     return counts[BURIN_VERDICT_FAIL] > 0 ? BURIN_WRONG : 0;
+}
+
+int cli_conform(cli *c) {
+    const cli_list *operands = &c->arguments.operands;
+    const burin_provider *provider = NULL;
+    burin_source model;
+    int file = -1;
+    int status = find_provider(c, operands->at[0], &provider);
+    if (status == 0 && operands->n > 1) {
+        status = open_model(c, operands->at[1], &file, &model);
+    }
+    if (status == 0) {
+        status = check(c, provider, operands->n > 1 ? &model : NULL);
+    }
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return status;
 }

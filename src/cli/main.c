@@ -32,9 +32,9 @@ static int help(void) {
     for (size_t i = 0; i < CLI_COMMAND_COUNT; i++) {
         char left[64];
         snprintf(left, sizeof left, "%s %s", cli_commands[i].name, cli_commands[i].operands);
-        printf("  burin %-22s %s\n", left, cli_commands[i].summary);
+        printf("  burin %-25s %s\n", left, cli_commands[i].summary);
     }
-    puts("  burin help COMMAND           its options and examples");
+    puts("  burin help COMMAND              its options and examples");
     puts("  burin --version\n");
     puts("Example: burin compile model.tflite -o out");
     puts("Exit status: 0 done, 1 input refused, 2 usage, 3 output differs, 4 over budget, 70 a fault of Burin");

@@ -315,6 +315,7 @@ static int take_short(cli *c, const char *word, const char *next, bool *used) {
 static int check_operands(cli *c) {
     const cli_command *command = &cli_commands[c->word];
     cli_list *operands = &c->arguments.operands;
+    const size_t most = command->operand_count + (strchr(command->operands, '[') != NULL);
     if (c->arguments.given.model && operands->n + 1 == command->operand_count) {
         cli_append(c, operands, NULL);
         memmove(operands->at + 1, operands->at, (operands->n - 1) * sizeof *operands->at);
@@ -325,8 +326,8 @@ static int check_operands(cli *c) {
             return cli_usage(c, "an argument is empty");
         }
     }
-    if (operands->n > command->operand_count) {
-        return cli_usage(c, "too many arguments: \"%s\"", cli_printable(c, operands->at[command->operand_count]));
+    if (operands->n > most) {
+        return cli_usage(c, "too many arguments: \"%s\"", cli_printable(c, operands->at[most]));
     }
     return operands->n < command->operand_count ? cli_usage(c, "it needs %s", command->operands) : 0;
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import struct
 import subprocess
 import tempfile
 
@@ -24,6 +25,20 @@ assert result["failed"] == 0 and result["passed"] >= 120, result
 names = [check["name"] for check in result["checks"]]
 assert [check["number"] for check in result["checks"]] == list(range(1, len(names) + 1)) and len(set(names)) == len(names)
 assert burin("conform", "null", "--quiet").stdout == f"{result['passed']} pass, 0 fail, {result['not_claimed']} not claimed\n"
+
+# a model of the caller's: what the kit runs is that file, and what is no model fails the checks that need one
+MODEL = b"NULLMOD1" + struct.pack("<II6f", 6, 0, 0.5, -1, 3, 0.25, 2, -8)
+pathlib.Path("six.null").write_bytes(MODEL)
+given = json.loads(burin("conform", "null", "six.null", "--json").stdout)
+assert given["failed"] == 0 and given["passed"] == result["passed"], given
+pathlib.Path("short.null").write_bytes(MODEL[:-1])
+short = json.loads(burin("conform", "null", "short.null", "--json", status=3).stdout)
+failed = [check["name"] for check in short["checks"] if check["verdict"] == "fail"]
+assert "inspects" in failed and "registers" not in failed, failed
+assert "absent.null: No such file" in burin("conform", "null", "absent.null", status=1).stderr
+assert "no regular file" in burin("conform", "null", ".", status=1).stderr
+os.mkfifo("pipe")
+assert "no regular file" in burin("conform", "null", "pipe", status=1).stderr
 
 # the same file as a shared object, as its head says
 source = support.SOURCE / "examples/null_provider.c"

@@ -56,6 +56,8 @@ refuses(["inspect", "a", "b"], "too many arguments", '"b"')
 refuses(["inspect", ""], "an argument is empty")
 refuses(["verify", "dense.tflite"], "it needs A B")
 refuses(["targets", "c"], "too many arguments")
+refuses(["conform"], "it needs PROVIDER [MODEL]")
+refuses(["conform", "null", "a", "b"], "too many arguments", '"b"')
 
 # options
 refuses(["compile", "dense.tflite"], "it needs -o OUT")

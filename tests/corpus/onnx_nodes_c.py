@@ -108,12 +108,12 @@ class Test:
         named = re.search(r'graph/input\[\d+\] "([^"]*)"', why)
         if named:
             return [n for n in [named[1]] if n not in self.constant]
-        at = re.search(r"graph/node\[(\d+)\]", why)
-        if not at:
+        at, given = re.search(r"graph/node\[(\d+)\]", why), re.search(r"graph/output\[(\d+)\]", why)
+        if not at and not given:
             return []
-        node = self.model.graph.node[int(at[1])]
         place = re.search(r"graph/node\[\d+\] \S+: .* whose input (\d+)", why)
-        wanted, seen, found = [node.input[int(place[1])]] if place else list(node.input), set(), []
+        at = list(self.model.graph.node[int(at[1])].input) if at else [self.model.graph.output[int(given[1])].name]
+        wanted, seen, found = [at[int(place[1])]] if place else at, set(), []
         makers = {o: n for n in self.model.graph.node for o in n.output}
         inputs = {i.name for i, _ in self.inputs}
         while wanted:

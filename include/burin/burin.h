@@ -229,11 +229,14 @@ typedef struct burin_compile_options {
     /* path of a plan that was written before, <prefix>_plan.json: its order of kernels and its places of tensors are taken, and where
      * anything else of it is not what the model and the options give, it is REFUSED; NULL: none */
     const char *plan;
+    /* a TFLite model says where its values may lie (TFLite Micro's offline allocation), an ONNX model in its metadata
+     * ("burin.memory_plan") */
+    bool memory_plan;
 } burin_compile_options;
 #define BURIN_COMPILE_OPTIONS_INIT                                                                                     \
     {                                                                                                                  \
         sizeof(burin_compile_options), NULL, "generic", NULL, 1, "tflm", "folder", "inline", 0, true, 4, NULL, NULL,   \
-            0, 0, false, NULL, false, "latency", NULL, NULL, NULL                                                      \
+            0, 0, false, NULL, false, "latency", NULL, NULL, NULL, false                                               \
     }
 /* Copies texts into the context. Equal means every field. Print: one "name: value" a line, in the order above. */
 BURIN_API burin_status burin_compile_options_copy(burin_context *context, const burin_compile_options *from,

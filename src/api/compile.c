@@ -278,7 +278,8 @@ static base_status compile(burin_context *c, void *arguments) {
                         .weights_incbin = strcmp(given.weights, "incbin") == 0,
                         .opset = given.opset,
                         .external_data = given.external_data,
-                        .data_name = given.data_name};
+                        .data_name = given.data_name,
+                        .memory_plan = given.memory_plan};
     if (status == BASE_OK) {
         status = check(c, m, &o, &given, plan, &result);
     }

@@ -38,6 +38,13 @@ typedef struct formats_contents {
     size_t part_count;
 } formats_contents;
 
+/* A value that nodes of a written file use, by their order in it from the first to the last; a graph's inputs from node 0. */
+typedef struct formats_block {
+    uint64_t bytes;
+    uint32_t first, last;
+    uint64_t offset; /* result */
+} formats_block;
+
 /* How a file is written. */
 typedef struct formats_writing {
     unsigned opset; /* of ONNX: the operator set; 0: the lowest that has every word, from 22 on */
@@ -46,7 +53,11 @@ typedef struct formats_writing {
     const char *data_name; /* what that file is called */
     uint64_t most;         /* bytes of a file; 0: 2^31-1, which is what Protocol Buffers can hold */
     base_text *data;       /* takes its bytes; stays empty where there is none */
+    /* Finds places, at multiples of FORMATS_BLOCK_ALIGNMENT, for values that are there at the same time; gives the bytes of all. The file
+     * says them. NULL: it says none. */
+    uint64_t (*place)(base_arena *scratch, formats_block *blocks, size_t n);
 } formats_writing;
+enum { FORMATS_BLOCK_ALIGNMENT = 16 }; /* TFLite Micro's */
 
 typedef struct formats_options {
     const char *format; /* the format's name; NULL: told by the content */

@@ -6,6 +6,7 @@
 #ifndef BURIN_TARGET_H
 #define BURIN_TARGET_H
 
+#include "formats/formats.h"
 #include "plan/plan.h"
 
 typedef struct target_options {
@@ -18,6 +19,7 @@ typedef struct target_options {
     unsigned opset;                  /* as formats_writing */
     bool external_data;
     const char *data_name;
+    bool memory_plan; /* the file says where its values may lie */
 } target_options;
 
 typedef struct target_case {
@@ -55,5 +57,8 @@ typedef struct target_interface {
 extern const target_interface *const target_list[];
 extern const size_t target_count;
 const target_interface *target_find(const char *name);
+
+/* formats_writing.place, by the planner: the best of what it finds (plan_place). */
+uint64_t target_place(base_arena *scratch, formats_block *blocks, size_t n);
 
 #endif

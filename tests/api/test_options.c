@@ -84,7 +84,8 @@ static void every_field(void **state) {
                                             {"goal", "size"},
                                             {"kernel", "generic"},
                                             {"disable", "tile,roll"},
-                                            {"plan", "p.json"}};
+                                            {"plan", "p.json"},
+                                            {"memory_plan", "true"}};
     const burin_compile_options standard = BURIN_COMPILE_OPTIONS_INIT;
     burin_compile_options all = standard, copy = {0}, read = standard;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {

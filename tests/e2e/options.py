@@ -45,6 +45,7 @@ EFFECTS = {
         "generic": "one function for layers of one shape", "specialized": "a function for each layer"}},
     "disable": {"look": "code", "values": {"tile": "no register tiles", "tile,depthwise": "neither these nor channels side by side"}},
     "plan": {"look": "code", "values": {"../made_plan.json": "the places that it was made with", "../moved_plan.json": "the places that were edited"}},
+    "memory_plan": {"words": ["--target", "tflite"], "look": "code", "values": {"true": "where values may lie, as metadata", "false": "no such metadata"}},
 }
 
 spec = importlib.util.spec_from_file_location("options_page", support.SOURCE / "scripts/options_page.py")

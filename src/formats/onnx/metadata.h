@@ -9,4 +9,7 @@ ir_metadata onnx_metadata_as_text(base_arena *arena, const ir_metadata *e);
 /* The entry that was written so. */
 ir_metadata onnx_metadata_from_text(base_arena *arena, const ir_metadata *e);
 
+/* What says where values may lie (places.c); it holds for one file, and is none of a model that was read. */
+#define ONNX_PLACES "burin.memory_plan"
+
 #endif

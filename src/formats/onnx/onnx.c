@@ -39,7 +39,9 @@ static void read_metadata(onnx_reader *r, const wire_path *path, wire_message m)
         }
     }
     data = onnx_metadata_from_text(r->arena, &data);
-    *BASE_PUSH(r->arena, &r->m->metadata) = data;
+    if (strcmp(data.name, ONNX_PLACES) != 0) {
+        *BASE_PUSH(r->arena, &r->m->metadata) = data;
+    }
     onnx_note_state(r, &data);
 }
 

@@ -273,6 +273,11 @@ void onnx_put_node(onnx_frame *f, const char *domain, const char *op, const char
         wire_pb_put_text(&node, ONNX_NODE_DOMAIN, domain);
     }
     note_domain(f->w, domain);
+    if (f->w->lives) {
+        onnx_lives_note(f->w->lives, inputs, input_count);
+        onnx_lives_note(f->w->lives, outputs, output_count);
+        onnx_lives_next(f->w->lives, f->sheet);
+    }
     wire_pb_put_message(&f->sheet->nodes, ONNX_GRAPH_NODE, &node);
 }
 

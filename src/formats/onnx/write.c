@@ -106,8 +106,12 @@ static wire_pb_out put_main(onnx_writer *w) {
     onnx_frame_name_ports(&f);
     name_states(w, &f);
     onnx_frame_name(&f);
+    w->lives = w->has_places ? onnx_lives_new(&f) : NULL;
     onnx_frame_put(&f);
     put_states(w, &f);
+    if (w->lives) {
+        onnx_lives_end(w->lives, &f);
+    }
     wire_pb_out graph =
         onnx_sheet_message(&sheet, *g->name ? base_printable(w->arena, g->name, strlen(g->name), 255) : "graph");
     for (size_t i = 0; i < g->inputs.n + g->outputs.n; i++) {
@@ -206,7 +210,14 @@ static void put_import(wire_pb_out *model, const char *domain, int version) {
     wire_pb_put_message(model, ONNX_MODEL_OPSET_IMPORT, &import);
 }
 
-static void put_metadata(const onnx_writer *w, wire_pb_out *model) {
+static void put_entry(const onnx_writer *w, wire_pb_out *model, const char *key, const char *value) {
+    wire_pb_out entry = {.arena = w->arena};
+    wire_pb_put_text(&entry, ONNX_ENTRY_KEY, key);
+    wire_pb_put_text(&entry, ONNX_ENTRY_VALUE, value);
+    wire_pb_put_message(model, ONNX_MODEL_METADATA, &entry);
+}
+
+static void put_metadata(const onnx_writer *w, const formats_writing *how, wire_pb_out *model) {
     base_map *keys = base_map_new(w->arena); /* which are unique in ONNX */
     for (size_t i = 0; i < w->m->metadata.n; i++) {
         wire_pb_out entry = {.arena = w->arena};
@@ -220,10 +231,10 @@ static void put_metadata(const onnx_writer *w, wire_pb_out *model) {
         wire_pb_put_message(model, ONNX_MODEL_METADATA, &entry);
     }
     for (size_t s = 0; s < w->m->states.n; s++) {
-        wire_pb_out entry = {.arena = w->arena};
-        wire_pb_put_text(&entry, ONNX_ENTRY_KEY, base_printf(w->arena, ONNX_STATE_KEY "%s", w->state_name[s]));
-        wire_pb_put_text(&entry, ONNX_ENTRY_VALUE, w->state_next[s]);
-        wire_pb_put_message(model, ONNX_MODEL_METADATA, &entry);
+        put_entry(w, model, base_printf(w->arena, ONNX_STATE_KEY "%s", w->state_name[s]), w->state_next[s]);
+    }
+    if (w->lives) {
+        put_entry(w, model, ONNX_PLACES, onnx_lives_places(w->lives, w->m->file, how, w->d));
     }
 }
 
@@ -243,7 +254,7 @@ int onnx_domain_version(const onnx_writer *w, const char *domain) {
 }
 
 /* The whole file. */
-static wire_pb_out put_model(onnx_writer *w) {
+static wire_pb_out put_model(onnx_writer *w, const formats_writing *how) {
     wire_pb_out model = {.arena = w->arena};
     w->names = base_map_new(w->arena);
     w->size = w->data_size = 0;
@@ -260,7 +271,7 @@ static wire_pb_out put_model(onnx_writer *w) {
     for (size_t i = 0; i < w->domains.n; i++) {
         put_import(&model, w->domains.at[i], onnx_domain_version(w, w->domains.at[i]));
     }
-    put_metadata(w, &model);
+    put_metadata(w, how, &model);
     return model;
 }
 
@@ -269,6 +280,7 @@ base_status onnx_write(base_arena *arena, const ir_model *m, const formats_optio
     const formats_writing how = options ? options->writing : (formats_writing){0};
     const uint64_t most = how.most ? how.most : INT32_MAX;
     onnx_writer w = {.arena = arena, .m = m, .d = d, .only_opset = (int)how.opset};
+    w.has_places = how.place != NULL;
     w.ops = options && options->ops ? options->ops : ops_registry_new(arena);
     if (how.opset && (how.opset < ONNX_OLDEST_WRITTEN || how.opset > ONNX_NEWEST_OPSET)) {
         base_error(d, NULL, "opset: %u is none of %d to %d", how.opset, ONNX_OLDEST_WRITTEN, ONNX_NEWEST_OPSET);
@@ -280,10 +292,10 @@ base_status onnx_write(base_arena *arena, const ir_model *m, const formats_optio
     }
     choose_versions(&w);
     w.data_name = how.external_data ? how.data_name : NULL;
-    wire_pb_out model = put_model(&w);
+    wire_pb_out model = put_model(&w, &how);
     if (w.status == BASE_OK && model.size > most && !w.data_name && how.data) {
         w.data_name = how.data_name;
-        model = put_model(&w);
+        model = put_model(&w, &how);
     }
     if (w.status == BASE_OK && model.size > most) {
         const base_place place = {.file = m->file};

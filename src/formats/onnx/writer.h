@@ -113,6 +113,7 @@ typedef struct onnx_writer {
     bool newest_ml;                 /* of ai.onnx.ml: the newest version, not the one before TreeEnsemble */
     base_map *names;                /* taken, in all graphs -> type + 1, 0: not known */
     BASE_VEC(const char *) domains; /* in use, beside ai.onnx */
+    bool has_places;                /* the file says where values may lie */
     const char *data_name;          /* where larger constants go; NULL: nowhere else */
     BASE_VEC(wire_piece) data;      /* they, and what is between them */
     uint64_t data_size;
@@ -120,8 +121,9 @@ typedef struct onnx_writer {
      * the last node that changes it. */
     const char **state_name, **state_next, **state_put;
     const ir_node **last_change;
-    uint64_t size; /* nodes so far */
-    bool asks;     /* whether it can be said at all: the first fault is the end */
+    struct onnx_lives *lives; /* which nodes use each value (places.c); NULL: nobody asks */
+    uint64_t size;            /* nodes so far */
+    bool asks;                /* whether it can be said at all: the first fault is the end */
     bool is_ahead; /* a node is of a version that ONNX Runtime does not have, and of the one before it does */
     base_diags *d;
     base_status status;
@@ -192,6 +194,19 @@ void onnx_put_while(onnx_frame *f, size_t node);
 void onnx_while_uses(onnx_frame *f, const ir_node *n);
 /* Puts the node as several of ONNX's. false: there is no way to. */
 bool onnx_put_several(onnx_frame *f, size_t node);
+
+/* ---- places.c ---- */
+typedef struct onnx_lives onnx_lives;
+/* Begins to note who uses the values of the model's graph, all of which have names, in nodes that are put into its sheet. */
+onnx_lives *onnx_lives_new(const onnx_frame *f);
+/* The node that comes next, or one of a graph of its, has those names. */
+void onnx_lives_note(onnx_lives *l, const char *const *names, size_t n);
+/* That node is put. */
+void onnx_lives_next(onnx_lives *l, const onnx_sheet *sheet);
+/* All are put; the graph's outputs are there to the end. */
+void onnx_lives_end(onnx_lives *l, const onnx_frame *f);
+/* Their places, as JSON. file: the model's, for a note of how many bytes they are. */
+const char *onnx_lives_places(onnx_lives *l, const char *file, const formats_writing *how, base_diags *d);
 
 /* formats_onnx.says */
 bool onnx_says(base_arena *scratch, ops_registry *ops, const ir_model *m, const ir_graph *g, const ir_node *n);

@@ -213,7 +213,8 @@ static void read_metadata(tflite_reader *r, const wire_path *path, const wire_ta
     base_bytes bytes = tflite_read_buffer(r, (uint64_t)index);
     d.data = bytes.at ? (const void *)bytes.at : "";
     d.size = bytes.size;
-    if (!wire_fb_failed(&r->fb)) {
+    const bool is_of_the_file = !strcmp(d.name, TFLITE_PLACES);
+    if (!wire_fb_failed(&r->fb) && !is_of_the_file) {
         *BASE_PUSH(r->arena, &r->m->metadata) = d;
     }
 }

@@ -6,6 +6,10 @@
 #include "formats/tflite/schema.h"
 #include "ops/ops.h"
 
+/* The metadata that TFLite Micro takes places of tensors from: version 1, sub-graph, count, and of each tensor the offset, -1 for
+ * none. They hold for one file, and are none of a model that was read. */
+#define TFLITE_PLACES "OfflineMemoryAllocation"
+
 /* How a tensor is quantised in blocks of its last extent. */
 typedef struct tflite_blocks {
     int64_t size;           /* 0: it is not */

@@ -244,17 +244,24 @@ static wire_ref write_signatures(layout *l) {
     return n ? wire_build_refs(&l->b, list, n) : 0;
 }
 
+static wire_ref write_entry(layout *l, const char *key, uint32_t buffer) {
+    wire_ref name = text_of(l, key);
+    wire_build_table(&l->b);
+    tflite_put_ref(&l->b, TFLITE_Metadata_name, name);
+    tflite_put_int(&l->b, TFLITE_Metadata_buffer, buffer);
+    return wire_build_table_end(&l->b);
+}
+
 static wire_ref write_metadata(layout *l) {
-    size_t n = l->m->metadata.n;
-    wire_ref *list = refs_of(l, n);
-    for (size_t i = n; i-- > 0;) {
-        wire_ref name = text_of(l, l->m->metadata.at[i].name);
-        wire_build_table(&l->b);
-        tflite_put_ref(&l->b, TFLITE_Metadata_name, name);
-        tflite_put_int(&l->b, TFLITE_Metadata_buffer, l->file->metadata[i]);
-        list[i] = wire_build_table_end(&l->b);
+    const size_t n = l->m->metadata.n, all = n + (l->file->places != 0);
+    wire_ref *list = refs_of(l, all);
+    if (all > n) {
+        list[n] = write_entry(l, TFLITE_PLACES, l->file->places);
     }
-    return n ? wire_build_refs(&l->b, list, n) : 0;
+    for (size_t i = n; i-- > 0;) {
+        list[i] = write_entry(l, l->m->metadata.at[i].name, l->file->metadata[i]);
+    }
+    return all ? wire_build_refs(&l->b, list, all) : 0;
 }
 
 /* ---- all of it ---- */
@@ -294,5 +301,8 @@ base_status tflite_write(base_arena *arena, const ir_model *m, const formats_opt
                          base_diags *d) {
     tflite_file file = {0};
     base_status status = tflite_say_model(arena, m, options ? options->ops : NULL, &file, d);
+    if (status == BASE_OK && options && options->writing.place) {
+        status = tflite_say_places(arena, m, &options->writing, &file, d);
+    }
     return status == BASE_OK ? tflite_write_file(arena, m, &file, out, d) : status;
 }

@@ -50,7 +50,13 @@ typedef struct tflite_file {
     BASE_VEC(tflite_file_code) codes;
     BASE_VEC(tflite_file_graph) graphs; /* graph i of the model is sub-graph i, and more may follow */
     uint32_t *metadata;                 /* the buffer of each of the model's */
+    uint32_t places;                    /* the buffer of the offline memory allocation; 0: there is none */
 } tflite_file;
+
+/* Says places of the tensors that operators compute (places.c). An error where sub-graphs call each other: TFLite Micro takes
+ * the places of each from the same list. */
+base_status tflite_say_places(base_arena *arena, const ir_model *m, const formats_writing *how, tflite_file *file,
+                              base_diags *d);
 
 /* The model's tables; ops: the operators' definitions, NULL: Burin's; what TFLite has no words for is listed, each with its place. */
 base_status tflite_say_model(base_arena *arena, const ir_model *m, ops_registry *ops, tflite_file *file, base_diags *d);

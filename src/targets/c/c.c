@@ -54,6 +54,6 @@ const target_interface target_c = {
     .extension = NULL,
     .executable = true,
     .needs_plan = true,
-    .unused = "opset external-data exact",
+    .unused = "opset external-data exact memory-plan",
     .emit = emit,
 };

@@ -14,7 +14,8 @@ static base_status emit(base_arena *arena, const plan_module *plan, const ir_mod
     const formats_options options = {.writing = {.opset = o->opset,
                                                  .external_data = o->external_data,
                                                  .data_name = o->data_name ? o->data_name : "model.onnx.data",
-                                                 .data = &data}};
+                                                 .data = &data,
+                                                 .place = o->memory_plan ? target_place : NULL}};
     base_status status = formats_find("onnx")->write(arena, model, &options, &bytes, d);
     *BASE_PUSH(arena, &out->list) = (base_output_file){.name = "model.onnx", .bytes = bytes.at, .size = bytes.n};
     if (data.n) {

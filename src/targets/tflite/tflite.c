@@ -9,8 +9,8 @@ static base_status emit(base_arena *arena, const plan_module *plan, const ir_mod
                         target_files *out, base_diags *d) {
     base_text bytes = {.arena = arena};
     (void)plan;
-    (void)o;
-    base_status status = formats_find("tflite")->write(arena, model, NULL, &bytes, d);
+    const formats_options options = {.writing = {.place = o->memory_plan ? target_place : NULL}};
+    base_status status = formats_find("tflite")->write(arena, model, &options, &bytes, d);
     *BASE_PUSH(arena, &out->list) = (base_output_file){.name = "model.tflite", .bytes = bytes.at, .size = bytes.n};
     return status;
 }

@@ -93,7 +93,8 @@ def is_key(option):
 
 def shown(option):
     """The flag as help shows it."""
-    return f"--no-{option.flag}" if option.standard == "true" else f"--{option.flag}"
+    dashes = "-" if option.flag[:1].isupper() else "--"
+    return f"--no-{option.flag}" if option.standard == "true" else f"{dashes}{option.flag}"
 
 
 def effects():

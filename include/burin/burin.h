@@ -379,6 +379,9 @@ BURIN_API burin_status burin_npy_read(burin_context *context, const char *path, 
 BURIN_API burin_status burin_npy_bytes(burin_context *context, const burin_array *array, const void **bytes,
                                        size_t *size);
 BURIN_API burin_status burin_file_bytes(burin_context *context, const char *path, const void **bytes, size_t *size);
+/* The paths of the files that calls with this context read so far, each once, in the order of their first reading: for a build's rule
+ * of dependencies. In the context. NO_MEMORY: count is 0. */
+BURIN_API burin_status burin_files_read(burin_context *context, const char *const **paths, size_t *count);
 /* Atomic; refused when path exists and force is false. */
 BURIN_API burin_status burin_file_write(burin_context *context, const char *path, const void *bytes, size_t size,
                                         bool force);

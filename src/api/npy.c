@@ -233,3 +233,22 @@ burin_status burin_file_write(burin_context *c, const char *path, const void *by
     file_call call = {.path = path, .bytes = bytes, .size = size, .force = force};
     return api_guarded(c, write_bytes, &call);
 }
+
+typedef struct files_call {
+    const char *const *paths;
+    size_t count;
+} files_call;
+
+static base_status files_read(burin_context *c, void *arguments) {
+    files_call *call = arguments;
+    call->paths = base_files_read(c->arena, &call->count);
+    return BASE_OK;
+}
+
+burin_status burin_files_read(burin_context *c, const char *const **paths, size_t *count) {
+    files_call call = {0};
+    burin_status status = api_guarded(c, files_read, &call);
+    *paths = call.paths;
+    *count = call.count;
+    return status;
+}

@@ -181,6 +181,8 @@ base_status base_file_read_regular(base_arena *arena, const char *path, base_fil
  * has .. in it, or links lead out of the folder. */
 base_status base_file_read_inside(base_arena *arena, const char *folder, const char *path, base_file *out,
                                   base_diags *d);
+/* The paths of all files that were read with the arena, each once, in the order of their first reading; in the arena. */
+const char *const *base_files_read(base_arena *arena, size_t *n);
 /* Writes to a temporary name in the same folder, fsyncs, renames. On failure the old file stands and no new one is
  * left. force false: BASE_REFUSED when path exists. */
 base_status base_file_write(base_arena *arena, const char *path, const void *bytes, size_t n, bool force,

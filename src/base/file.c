@@ -11,7 +11,7 @@
 #ifndef _FILE_OFFSET_BITS
 #define _FILE_OFFSET_BITS 64
 #endif
-#include "base/base.h"
+#include "base/private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,6 +88,31 @@ static base_status read_open(base_arena *arena, int fd, const char *path, base_f
     return BASE_OK;
 }
 
+static void note_path(base_arena *arena, const char *path) {
+    base_path **newest = base_paths_of(arena), *note = BASE_NEW(arena, base_path);
+    *note = (base_path){base_strdup(arena, path), *newest};
+    *newest = note;
+}
+
+const char *const *base_files_read(base_arena *arena, size_t *n) {
+    size_t all = 0;
+    for (const base_path *p = *base_paths_of(arena); p; p = p->older)
+        all++;
+    const char **list = BASE_NEWS(arena, const char *, all + 1);
+    size_t at = all;
+    for (const base_path *p = *base_paths_of(arena); p; p = p->older)
+        list[--at] = p->path;
+    base_map *seen = base_map_new(arena);
+    *n = 0;
+    for (size_t i = 0; i < all; i++) {
+        bool is_new;
+        (void)base_map_put(seen, list[i], strlen(list[i]), &is_new);
+        if (is_new)
+            list[(*n)++] = list[i];
+    }
+    return list;
+}
+
 static base_status open_and_read(base_arena *arena, const char *path, bool only_regular, base_file *out,
                                  base_diags *d) {
     int *fd = BASE_NEW(arena, int); /* in the arena and deferred: reading may run out of memory */
@@ -105,6 +130,8 @@ static base_status open_and_read(base_arena *arena, const char *path, bool only_
     }
     if (status == BASE_OK)
         status = read_open(arena, *fd, path, out, d);
+    if (status == BASE_OK)
+        note_path(arena, path);
     close_fd(fd);
     return status;
 }

@@ -46,6 +46,7 @@ struct base_arena {
     block *shared;             /* shared blocks, the one in use first */
     size_t next_block;         /* data bytes of the next shared block */
     deferred *deferred;
+    base_path *paths; /* of files that were read */
 };
 
 static size_t align_up(size_t n) {
@@ -195,6 +196,10 @@ void base_arena_free(base_arena *arena) {
 
 base_memory *base_arena_memory(const base_arena *arena) {
     return arena->memory;
+}
+
+base_path **base_paths_of(base_arena *arena) {
+    return &arena->paths;
 }
 
 static bool is_in(const block *list, const void *p) {

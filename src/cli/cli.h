@@ -118,6 +118,9 @@ void cli_append(cli *c, cli_list *list, const char *word);
 bool *cli_given_of(cli *c, const cli_option *o);
 /* What the file --config says, for everything that the command line does not. Returns 0, or 2 with the message printed. */
 int cli_read_config(cli *c);
+/* *rule: that the files of the output, at path, depend on all that were read, as make and ninja read it (depends.c). Returns 0, or 1 where
+ * a name has a character that no rule can have, with the message printed. */
+int cli_rule(cli *c, const burin_output *output, const char *path, const char **rule);
 /* 2, with the message printed, when an option was given that has no effect with that target. */
 int cli_check_target(cli *c, const char *target);
 void cli_print_options(FILE *out, cli_word word);

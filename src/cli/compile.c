@@ -151,8 +151,19 @@ int cli_compile(cli *c) {
     }
     cli_progress(c, options.check ? "compiling and checking" : "compiling");
     burin_status status = burin_compile(c->context, model, &options, &output);
+    const char *rule = NULL;
+    if (status == BURIN_OK && (a->depends || a->depends_file != NULL)) {
+        result = cli_rule(c, output, a->output, &rule);
+        if (result != 0) {
+            return result;
+        }
+    }
     if (status == BURIN_OK) {
         status = burin_output_write(c->context, output, a->output, a->force);
+    }
+    if (status == BURIN_OK && rule != NULL) {
+        const char *to = a->depends_file != NULL ? a->depends_file : cli_format(c, "%s.d", a->output);
+        status = burin_file_write(c->context, to, rule, strlen(rule), true);
     }
     result = cli_report(c, status);
     if (a->given.dump_after) {

@@ -1,7 +1,7 @@
 /* options.c - the arguments of a sub-command, parsed by the table options.def.
  *
  * Takes the words after the sub-command. Gives cli_arguments, or status 2 with a message that names the nearest option
- * or value. --name value, --name=value, -l value, -lvalue; -- ends the options. An option that is given twice is an
+ * or value. --name value, --name=value, -l value, -lvalue, and -MF value as C compilers spell it; -- ends the options. An option that is given twice is an
  * error, but a LIST.
  */
 #include <inttypes.h>
@@ -58,6 +58,11 @@ static void set_standards(cli_arguments *a) {
 #include "cli/options.def"
 #undef OPTION
 #undef COMPILE_OPTION
+}
+
+/* -MD, --check */
+static const char *dashes(const char *flag) {
+    return *flag >= 'A' && *flag <= 'Z' ? "-" : "--";
 }
 
 static bool has(const cli_option *o, cli_word word) {
@@ -132,7 +137,7 @@ static int unknown_option(cli *c, const char *name) {
                 names[n++] = cli_format(c, "no-%s", cli_options[i].flag);
             }
         } else if (*name != 0 && strcmp(known, name) == 0) {
-            return cli_usage(c, "--%s is not an option of burin %s", name, cli_commands[c->word].name);
+            return cli_usage(c, "%s%s is not an option of burin %s", dashes(name), name, cli_commands[c->word].name);
         }
     }
     const char *near = cli_nearest(name, names, n);
@@ -148,7 +153,8 @@ static int __attribute__((format(printf, 3, 4))) wrong(cli *c, const cli_option 
     va_start(list, format);
     const char *why = cli_vformat(c, format, list);
     va_end(list);
-    return c->at.line != 0 ? cli_config_usage(c, c->at, "%s: %s", o->key, why) : cli_usage(c, "--%s: %s", o->flag, why);
+    return c->at.line != 0 ? cli_config_usage(c, c->at, "%s: %s", o->key, why)
+                           : cli_usage(c, "%s%s: %s", dashes(o->flag), o->flag, why);
 }
 
 static int set_choice(cli *c, const cli_option *o, const char *value) {
@@ -250,13 +256,14 @@ int cli_set(cli *c, const cli_option *o, const char *value) {
 /* ---- words ---- */
 
 static int set(cli *c, const cli_option *o, const char *value) {
-    return *cli_given_of(c, o) && !may_repeat(o) ? cli_usage(c, "--%s is given twice", o->flag) : cli_set(c, o, value);
+    return *cli_given_of(c, o) && !may_repeat(o) ? cli_usage(c, "%s%s is given twice", dashes(o->flag), o->flag)
+                                                 : cli_set(c, o, value);
 }
 
 /* An option with its value: here inside the same word, or the next word, of which *used says that it was taken. */
 static int take(cli *c, const cli_option *o, const char *inside, const char *next, bool *used) {
     if (inside == NULL && next == NULL) {
-        return cli_usage(c, "--%s needs a value: %s", o->flag, o->value);
+        return cli_usage(c, "%s%s needs a value: %s", dashes(o->flag), o->flag, o->value);
     }
     *used = inside == NULL;
     return set(c, o, inside != NULL ? inside : next);
@@ -264,7 +271,7 @@ static int take(cli *c, const cli_option *o, const char *inside, const char *nex
 
 /* --NAME and --no-NAME are a FLAG's two values. */
 static int take_flag(cli *c, const cli_option *o, const char *inside, bool yes) {
-    return inside != NULL ? cli_usage(c, "--%s%s takes no value", yes ? "" : "no-", o->flag)
+    return inside != NULL ? cli_usage(c, "%s%s%s takes no value", dashes(o->flag), yes ? "" : "no-", o->flag)
                           : set(c, o, yes ? "true" : "false");
 }
 
@@ -332,6 +339,15 @@ static int check_operands(cli *c) {
     return operands->n < command->operand_count ? cli_usage(c, "it needs %s", command->operands) : 0;
 }
 
+/* -MD, -MF FILE */
+static bool is_spelt_so(cli *c, const char *word) {
+    bool is = false;
+    for (size_t i = 0; i < CLI_OPTION_COUNT; i++) {
+        is = is || (has(&cli_options[i], c->word) && dashes(word)[1] == 0 && strcmp(cli_options[i].flag, word) == 0);
+    }
+    return is;
+}
+
 int cli_parse(cli *c, int count, char **words) {
     bool options_end = false;
     set_standards(&c->arguments);
@@ -344,7 +360,9 @@ int cli_parse(cli *c, int count, char **words) {
         } else if (strcmp(word, "--") == 0) {
             options_end = true;
         } else {
-            status = word[1] == '-' ? take_long(c, word + 2, next, &used) : take_short(c, word + 1, next, &used);
+            const bool is_long = word[1] == '-' || is_spelt_so(c, word + 1);
+            status = is_long ? take_long(c, word + (word[1] == '-' ? 2 : 1), next, &used)
+                             : take_short(c, word + 1, next, &used);
         }
         if (status != 0) {
             return status;
@@ -368,7 +386,7 @@ int cli_check_target(cli *c, const char *target) {
             return cli_config_usage(c, c->places[i], "%s has no effect with target %s", cli_options[i].key,
                                     cli_printable(c, target));
         }
-        return cli_usage(c, "--%s has no effect with target %s", name, cli_printable(c, target));
+        return cli_usage(c, "%s%s has no effect with target %s", dashes(name), name, cli_printable(c, target));
     }
     return 0;
 }
@@ -380,8 +398,8 @@ void cli_print_options(FILE *out, cli_word word) {
         if (has(o, word)) {
             char left[64];
             char letter[5] = {'-', o->letter, ',', ' ', 0};
-            snprintf(left, sizeof left, "%s--%s%s%s%s", o->letter != 0 ? letter : "    ", o->on ? "no-" : "", o->flag,
-                     o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
+            snprintf(left, sizeof left, "%s%s%s%s%s%s", o->letter != 0 ? letter : "    ", dashes(o->flag),
+                     o->on ? "no-" : "", o->flag, o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
             fprintf(out, "  %-33s %s\n", left, o->help);
         }
     }

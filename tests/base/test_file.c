@@ -349,8 +349,30 @@ static void out_of_memory_leaves_no_descriptor_and_no_file(void **state) {
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
+/* Each path once, in the order of the first reading; what could not be read is none. */
+static void paths_that_were_read(void **state) {
+    place *p = *state;
+    base_arena *arena = p->f.arena;
+    const char *a = base_printf(arena, "%s/a", p->folder), *b = base_printf(arena, "%s/b", p->folder);
+    base_file file;
+    size_t n = 1;
+    (void)base_files_read(arena, &n);
+    assert_int_equal(n, 0);
+    assert_int_equal(base_file_write(arena, a, "1", 1, false, &p->f.diags), BASE_OK);
+    assert_int_equal(base_file_write(arena, b, "2", 1, false, &p->f.diags), BASE_OK);
+    assert_int_equal(base_file_read(arena, b, &file, &p->f.diags), BASE_OK);
+    assert_int_equal(base_file_read_inside(arena, p->folder, "a", &file, &p->f.diags), BASE_OK);
+    assert_int_equal(base_file_read(arena, b, &file, &p->f.diags), BASE_OK);
+    assert_int_not_equal(base_file_read(arena, base_printf(arena, "%s/none", p->folder), &file, &p->f.diags), BASE_OK);
+    const char *const *paths = base_files_read(arena, &n);
+    assert_int_equal(n, 2);
+    assert_string_equal(paths[0], b);
+    assert_string_equal(paths[1], a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        IN_FOLDER(paths_that_were_read),
         IN_FOLDER(reads_files_empty_files_and_streams),
         IN_FOLDER(what_cannot_be_read_is_said),
         IN_FOLDER(an_existing_file_is_kept_unless_forced),

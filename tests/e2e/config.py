@@ -64,7 +64,7 @@ def fits(value, schema):
 
 
 def done(words, config=None):
-    """Status, stdout, and all files that were written; in a folder of its own. JSON is YAML."""
+    """Status, stdout, and all files that were written; in a folder of its own. JSON is YAML. Rules of what was read lack the file of options."""
     shutil.rmtree("work", ignore_errors=True)
     shutil.copytree("base", "work")
     if config is not None:
@@ -73,7 +73,7 @@ def done(words, config=None):
         words = [*words, "--config", "options.yaml"]
     ended = subprocess.run([os.environ["BURIN"], *map(str, words)], cwd="work", capture_output=True, text=True, stdin=subprocess.DEVNULL)
     assert ended.returncode in (0, 1, 2), ended
-    files = {str(p): p.read_bytes() for p in sorted(pathlib.Path("work").rglob("*")) if p.is_file() and p.name != "options.yaml"}
+    files = {str(p): p.read_bytes().replace(b"  options.yaml \\\n", b"").replace(b"\noptions.yaml:\n", b"") for p in sorted(pathlib.Path("work").rglob("*")) if p.is_file() and p.name != "options.yaml"}
     return ended.returncode, ended.stdout, files, ended.stderr if ended.returncode == 1 else ""
 
 
@@ -85,6 +85,8 @@ SUM = ["run", "sum.ir"]
 SAID = [
     ("model", ["inspect"], ["sum.ir"], ["sum.ir"]),
     ("output", ["compile", "sum.ir"], ["-o", "o.ir"], ["o.ir"]),
+    ("depends", ["compile", "sum.ir", "-o", "o.ir"], ["-MD"], [True]),
+    ("depends_file", ["compile", "sum.ir", "-o", "o.ir"], ["-MF", "rule"], ["rule"]),
     ("shapes", ["inspect", "dense.tflite"], ["--shape", "x=3x4"], [{"x": [3, 4]}, {"x": "3x4"}, ["x=3x4"], "3x4", {"0": [3, 4]}]),
     ("dims", ["inspect", "dense.tflite"], ["--dim", "x.0=5"], [{"x.0": 5}, ["0.0=5"], "x.0=5"]),
     ("signature", ["inspect", "two.tflite"], ["--signature", "other"], ["other"]),

@@ -356,9 +356,16 @@ typedef struct c_reduction {
     uint32_t n;
     uint32_t var[LANG_MAX_VARS]; /* outermost first, without those that are always 0 */
     const char *name, *found;    /* the accumulator; the flag that a term was met, or NULL */
-    uint32_t open;               /* blocks opened */
+    bool keyed;    /* the accumulator holds a float's place in their order: integers compare without branches */
+    uint32_t open; /* blocks opened */
     c_clauses clauses;
 } c_reduction;
+
+/* A float as what the accumulator holds. */
+static const char *key_text(const c_reduction *d, const char *value) {
+    const char *helper = d->kind == LANG_RMAX ? "max_key" : "min_key";
+    return d->keyed ? base_printf(d->u->arena, "%s(%s)", c_helper(d->u->m->helpers, helper), value) : value;
+}
 
 static const char *identity_text(c_reduction *d) {
     int64_t lo;
@@ -517,12 +524,12 @@ static void accumulate(c_reduction *d, c_value v) {
         break;
     case LANG_RMAX:
     case LANG_RMIN:
-        if (real) {
-            const char *helper =
-                base_printf(arena, "%s_%s", d->kind == LANG_RMAX ? "max" : "min", d->type == BASE_F64 ? "f64" : "f32");
+        if (real && !d->keyed) {
+            const char *helper = d->kind == LANG_RMAX ? "max_f64" : "min_f64";
             c_line(u->scope, "%s = %s(%s, %s);", a, c_helper(u->m->helpers, helper), a, v.text);
         } else {
-            const char *name = c_local(u, u->scope, d->type == BASE_I64 && v.narrow ? "int32_t" : ctype, v.text).text;
+            const bool narrow = d->keyed || (d->type == BASE_I64 && v.narrow);
+            const char *name = c_local(u, u->scope, narrow ? "int32_t" : ctype, key_text(d, v.text)).text;
             c_line(u->scope, "%s = %s %s %s ? %s : %s;", a, name, d->kind == LANG_RMAX ? ">" : "<", a, name, a);
         }
         break;
@@ -546,7 +553,7 @@ static void declare(c_reduction *d, bool ordered) {
         start = c_emit(u, d->otherwise).text;
         d->otherwise = 0;
     }
-    c_line(u->scope, "%s %s = %s;", c_value_type(d->type), d->name, start);
+    c_line(u->scope, "%s %s = %s;", d->keyed ? "int32_t" : c_value_type(d->type), d->name, key_text(d, start));
     if (ordered || d->otherwise != 0) {
         d->found = c_name(u, 'f');
         c_line(u->scope, "int %s = 0;", d->found);
@@ -559,6 +566,7 @@ c_value c_emit_reduction(c_unit *u, lang_ref r) {
         .u = u, .r = r, .kind = (lang_reduction)n->code, .type = (base_type)n->type, .name = c_name(u, 'a')};
     uint32_t count = n->count - 3;
     uint64_t bound = 0;
+    d.keyed = (d.kind == LANG_RMAX || d.kind == LANG_RMIN) && base_type_is_float(d.type) && d.type != BASE_F64;
     d.guard = lang_operand(u->p, r, count);
     d.body = lang_operand(u->p, r, count + 1);
     d.otherwise = lang_operand(u->p, r, count + 2);
@@ -586,8 +594,12 @@ c_value c_emit_reduction(c_unit *u, lang_ref r) {
     }
     if (d.otherwise != 0) {
         c_block_open(u, true, "if (!%s)", d.found);
-        c_line(u->scope, "%s = %s;", d.name, c_emit(u, d.otherwise).text);
+        c_line(u->scope, "%s = %s;", d.name, key_text(&d, c_emit(u, d.otherwise).text));
         c_block_close(u, "");
+    }
+    if (d.keyed) {
+        return (c_value){base_printf(u->arena, "%s(%s)", c_helper(u->m->helpers, "key_to_f32"), d.name), C_PRIMARY,
+                         false};
     }
     return (c_value){d.name, C_PRIMARY, false};
 }

@@ -203,6 +203,16 @@ static const c_template templates[] = {
  "    if (v == v) {\n        memcpy(&b, &v, sizeof b);\n    }\n    return b;\n}\n"},
 {"bits_to_f32", "static inline float $_bits_to_f32(uint32_t b) {\n    float v;\n    memcpy(&v, &b, sizeof v);\n    return v;\n}\n"},
 {"bits_to_f64", "static inline double $_bits_to_f64(uint64_t b) {\n    double v;\n    memcpy(&v, &b, sizeof v);\n    return v;\n}\n"},
+/* floats as integers that have their order, for running extremes: -0 < +0; NaN beyond all others, at the end named */
+{"max_key", "/* an integer in the order of floats, NaN the largest */\n"
+ "static inline int32_t $_max_key(float v) {\n    uint32_t b;\n    memcpy(&b, &v, sizeof b);\n"
+ "    return (int32_t)(b & 0x7fffffffu) > 0x7f800000 ? 0x7fc00000 : (int32_t)(b ^ ((0u - (b >> 31)) >> 1));\n}\n"},
+{"min_key", "/* an integer in the order of floats, NaN the least */\n"
+ "static inline int32_t $_min_key(float v) {\n    uint32_t b;\n    memcpy(&b, &v, sizeof b);\n"
+ "    return (int32_t)(b & 0x7fffffffu) > 0x7f800000 ? -0x7fc00001 : (int32_t)(b ^ ((0u - (b >> 31)) >> 1));\n}\n"},
+{"key_to_f32", "/* the float that such an integer stands for */\n"
+ "static inline float $_key_to_f32(int32_t k) {\n    uint32_t b = (uint32_t)k;\n"
+ "    return $_bits_to_f32(b ^ ((0u - (b >> 31)) >> 1));\n}\n"},
 /* Narrow floats: exponent bits, fraction bits, bias; special 0 IEEE, 1 no infinity (FN), 2 FNUZ, 3 finite only, 4
  * exponent only. */
 {"float_from", "/* the value of a narrow float: e exponent bits, f fraction bits; special 0: IEEE, 1: FN, 2: FNUZ, 3: finite, 4: e8m0 */\n"

@@ -55,6 +55,17 @@ static const definition nests[] = {
     {"op t in X[N] Y[] = sum:i64[n<N] i64(X[n])", BASE_I64, {{BASE_U32, "9", 0, 0, 0}}},
     {"op t in X[N] Y[n<N] = u64(X[n]) * u64(0xfffffffffff) + (X[n]?u64(0))", BASE_U64, {{BASE_U64, "9", 0, 0, 0}}},
     {"op t in X[N] Y[n<N,m<1,k<N] = if(n < k && k % 2 == 0, X[n], max(X[k], i8(2)))", BASE_I8, {{BASE_I8, "6", 0, 0, 0}}},
+    /* floats' extremes by their bits: -0 < +0, NaN over all, infinities, no term, a term for none; two types */
+    {"op t in X[N,M] F[i<N,j<M] = bits_f32(shl(X[i,j] / 4, i32(31)) + { e = X[i,j] % 4; if(e == 0, i32(0), if(e == 1, i32(0x3f800000), if(e == 2, i32(0x7f800000), i32(0x7fc00000)))) }) Y[i<N] = bits_i32(max[j<M] F[i,j])", BASE_I32, {{BASE_I32, "400,2", 0, 0, 7}}},
+    {"op t in X[N,M] F[i<N,j<M] = bits_f32(shl(X[i,j] / 4, i32(31)) + { e = X[i,j] % 4; if(e == 0, i32(0), if(e == 1, i32(0x3f800000), if(e == 2, i32(0x7f800000), i32(0x7fc00000)))) }) Y[i<N] = bits_i32(max[j<M | X[i,j] % 2 == 1] F[i,j])", BASE_I32, {{BASE_I32, "40,3", 0, 0, 7}}},
+    {"op t in X[N,M] F[i<N,j<M] = bits_f32(shl(X[i,j] / 4, i32(31)) + { e = X[i,j] % 4; if(e == 0, i32(0), if(e == 1, i32(0x3f800000), if(e == 2, i32(0x7f800000), i32(0x7fc00000)))) }) Y[i<N] = bits_i32(max[j<M | X[i,j] > 5] F[i,j] else f32(-7.5))", BASE_I32, {{BASE_I32, "40,3", 0, 0, 7}}},
+    {"op t in X[N,M] F[i<N,j<M] = bits_f32(shl(X[i,j] / 4, i32(31)) + { e = X[i,j] % 4; if(e == 0, i32(0), if(e == 1, i32(0x3f800000), if(e == 2, i32(0x7f800000), i32(0x7fc00000)))) }) Y[i<N] = bits_i32(f32(max[j<M] f16(F[i,j])))", BASE_I32, {{BASE_I32, "400,2", 0, 0, 7}}},
+    {"op t in X[N,M] F[i<N,j<M] = bits_f32(shl(X[i,j] / 4, i32(31)) + { e = X[i,j] % 4; if(e == 0, i32(0), if(e == 1, i32(0x3f800000), if(e == 2, i32(0x7f800000), i32(0x7fc00000)))) }) Y[i<N] = bits_i64(max[j<M] f64(F[i,j]))", BASE_I64, {{BASE_I32, "400,2", 0, 0, 7}}},
+    {"op t in X[N,M] F[i<N,j<M] = bits_f32(shl(X[i,j] / 4, i32(31)) + { e = X[i,j] % 4; if(e == 0, i32(0), if(e == 1, i32(0x3f800000), if(e == 2, i32(0x7f800000), i32(0x7fc00000)))) }) Y[i<N] = bits_i32(min[j<M] F[i,j])", BASE_I32, {{BASE_I32, "400,2", 0, 0, 7}}},
+    {"op t in X[N,M] F[i<N,j<M] = bits_f32(shl(X[i,j] / 4, i32(31)) + { e = X[i,j] % 4; if(e == 0, i32(0), if(e == 1, i32(0x3f800000), if(e == 2, i32(0x7f800000), i32(0x7fc00000)))) }) Y[i<N] = bits_i32(min[j<M | X[i,j] % 2 == 1] F[i,j])", BASE_I32, {{BASE_I32, "40,3", 0, 0, 7}}},
+    {"op t in X[N,M] F[i<N,j<M] = bits_f32(shl(X[i,j] / 4, i32(31)) + { e = X[i,j] % 4; if(e == 0, i32(0), if(e == 1, i32(0x3f800000), if(e == 2, i32(0x7f800000), i32(0x7fc00000)))) }) Y[i<N] = bits_i32(min[j<M | X[i,j] > 5] F[i,j] else f32(-7.5))", BASE_I32, {{BASE_I32, "40,3", 0, 0, 7}}},
+    {"op t in X[N,M] F[i<N,j<M] = bits_f32(shl(X[i,j] / 4, i32(31)) + { e = X[i,j] % 4; if(e == 0, i32(0), if(e == 1, i32(0x3f800000), if(e == 2, i32(0x7f800000), i32(0x7fc00000)))) }) Y[i<N] = bits_i32(f32(min[j<M] f16(F[i,j])))", BASE_I32, {{BASE_I32, "400,2", 0, 0, 7}}},
+    {"op t in X[N,M] F[i<N,j<M] = bits_f32(shl(X[i,j] / 4, i32(31)) + { e = X[i,j] % 4; if(e == 0, i32(0), if(e == 1, i32(0x3f800000), if(e == 2, i32(0x7f800000), i32(0x7fc00000)))) }) Y[i<N] = bits_i64(min[j<M] f64(F[i,j]))", BASE_I64, {{BASE_I32, "400,2", 0, 0, 7}}},
     /* nothing at all: input and output share an address */
     {"op t in X[N] Y[n<N] = X[n] + i8(1)", BASE_I8, {{BASE_I8, "0", 0, 0, 0}}},
     {"op t in X[N] B[M] Y[m<M] = (sum:i32[n<N] i32(X[n])) + i32(B[m])", BASE_I32, {{BASE_I8, "0", 0, 0, 0}, {BASE_I8, "3", 0, 0, 0}}},

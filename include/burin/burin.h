@@ -226,7 +226,7 @@ typedef struct burin_compile_options {
         kernel; /* "specialized": a function for each layer; "generic": one for layers of one shape; NULL: the goal's */
     /* names of moves and optional passes that are not to be done, a comma between (burin_list_moves); NULL: none */
     const char *disable;
-    /* path of a plan that was written before, <prefix>_plan.json: its order of kernels and its places of tensors are taken, and where
+    /* path of a plan that was written before, <prefix>_plan.json: its order of kernels, their schedules and its places of tensors are taken, and where
      * anything else of it is not what the model and the options give, it is REFUSED; NULL: none */
     const char *plan;
     /* a TFLite model says where its values may lie (TFLite Micro's offline allocation), an ONNX model in its metadata

@@ -712,7 +712,11 @@ base_status plan_build_once(base_arena *arena, ops_registry *ops, const ir_model
     }
     fill_hashes(&b); /* of what the network is, in its own order */
     uint32_t *order = o->replay != NULL ? BASE_NEWS(arena, uint32_t, p->kernels.n + 1) : NULL;
+    bool edited = false;
     status = o->replay != NULL ? plan_replay_order(o->replay, p, order, d) : BASE_OK;
+    if (status == BASE_OK && o->replay != NULL) {
+        status = plan_replay_schedules(o->replay, p, order, &edited, d);
+    }
     if (status != BASE_OK) {
         return status;
     }
@@ -723,7 +727,7 @@ base_status plan_build_once(base_arena *arena, ops_registry *ops, const ir_model
         return status;
     }
     plan_place_lines(p);
-    status = o->replay != NULL ? plan_replay_places(o->replay, p, placed, d) : BASE_OK;
+    status = o->replay != NULL && !edited ? plan_replay_places(o->replay, p, placed, d) : BASE_OK;
     if (status != BASE_OK) {
         return status;
     }
@@ -735,6 +739,6 @@ base_status plan_build_once(base_arena *arena, ops_registry *ops, const ir_model
         return status;
     }
     *out = p;
-    status = o->replay != NULL ? plan_replay_rest(o->replay, p, d) : BASE_OK;
+    status = o->replay != NULL ? plan_replay_rest(o->replay, p, edited ? placed : UINT32_MAX, d) : BASE_OK;
     return status == BASE_OK ? plan_validate(p, d) : status;
 }

@@ -10,6 +10,12 @@ static inline uint64_t plan_align_up(uint64_t v, uint64_t alignment) {
 
 /* Chooses the form and the numbers of every stage of a kernel (schedule.c). */
 void plan_schedule_kernel(base_arena *arena, plan_kernel *k, const plan_options *o);
+/* What a tile of a stage that is scheduled as one may be: up to so many points and channels, so many accumulators in all; every part of
+ * the last tile is a whole one where nr divides the channels. (schedule.c) */
+typedef struct plan_tile_limits {
+    uint32_t points, channels, accumulators, unroll;
+} plan_tile_limits;
+plan_tile_limits plan_tile_limits_of(lang_ranges *ranges, const lang_stage *s, const plan_schedule *x);
 /* Would the stage be done in register tiles? (schedule.c) */
 bool plan_is_tiled(const plan_options *o, const lang_program *p, lang_ranges *ranges, const lang_stage *s);
 /* Predicted cycles of a kernel that is scheduled; 0: the machine has no model (cost.c). */
@@ -53,8 +59,13 @@ size_t plan_fullest_kernel(const plan_module *p, const uint64_t *live);
 /* What a written plan says of a plan that is made (replay.c): the kernels' order, before they are placed; the offsets of tensors from
  * that number on; and that nothing else differs. Each refuses by the file's line and column. */
 base_status plan_replay_order(const plan_replay *r, const plan_module *p, uint32_t *order, base_diags *d);
+/* Kernel i of the file is order[i] of the plan: its stages get the schedules that the file says, where those are legal. *edited: another one than
+ * the options give was among them. */
+base_status plan_replay_schedules(const plan_replay *r, plan_module *p, const uint32_t *order, bool *edited,
+                                  base_diags *d);
 base_status plan_replay_places(const plan_replay *r, plan_module *p, uint32_t from, base_diags *d);
-base_status plan_replay_rest(const plan_replay *r, const plan_module *p, base_diags *d);
+/* lines_from: number of the first tensor of lines, which follow from schedules; UINT32_MAX: no schedule was edited. */
+base_status plan_replay_rest(const plan_replay *r, const plan_module *p, uint32_t lines_from, base_diags *d);
 
 /* Generated from devices/ (scripts/devices.py). */
 extern const plan_device plan_devices[];

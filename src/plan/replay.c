@@ -1,10 +1,11 @@
-/* replay.c - a plan that was written before, taken up again: its order of kernels and the places of its tensors.
+/* replay.c - a plan that was written before, taken up again: its order of kernels, their schedules and the places of its tensors.
  *
- * Takes <prefix>_plan.json (docs/PLAN.md) and the plan that is being made of a model. Gives the one the other's order and places;
+ * Takes <prefix>_plan.json (docs/PLAN.md) and the plan that is being made of a model. Gives the one the other's order, schedules and places;
  * everything else that the file says must be what the model and the options give, and the first field that is not is
  * refused by its line and column. Whether an order and places are legal, plan_validate says, as of every plan.
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -157,6 +158,203 @@ base_status plan_replay_order(const plan_replay *r, const plan_module *p, uint32
     return status;
 }
 
+/* ---- schedules ---- */
+
+/* A stage whose schedule is taken: where it stands in the file, and what it may be. */
+typedef struct taken {
+    const plan_replay *r;
+    size_t kernel, stage; /* of the file */
+    const wire_json *given;
+    const lang_stage *s;
+    plan_schedule *x;
+    plan_tile_limits limits;
+    bool edited;
+    base_diags *d;
+} taken;
+
+static base_status __attribute__((format(printf, 4, 5)))
+not_so(const taken *t, const wire_json *v, const char *name, const char *format, ...) {
+    char why[160];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(why, sizeof why, format, list);
+    va_end(list);
+    const base_place place = place_of(t->r, v != NULL ? v : t->given);
+    return base_error(t->d, &place, "kernels[%zu].stages[%zu].%s: %s", t->kernel, t->stage, name, why);
+}
+
+static uint32_t divisor_below(uint32_t n, uint32_t from) {
+    while (n % from != 0) {
+        from--;
+    }
+    return from;
+}
+
+/* A number from 1 to most. divides: what is edited must divide that, or be all of it; 0: nothing. */
+static base_status take_number(taken *t, const char *name, uint32_t most, uint32_t divides, uint32_t *own) {
+    const wire_json *v = wire_json_find(t->given, name);
+    uint64_t n = 0;
+    if (!wire_json_uint(v, &n) || n > UINT32_MAX) {
+        return not_so(t, v, name, "expected a number from 1 to %u", most);
+    }
+    if (n == *own) {
+        return BASE_OK;
+    }
+    if (n < 1 || n > most) {
+        return not_so(t, v, name, "%llu, where 1 to %u is possible", (unsigned long long)n, most);
+    }
+    if (divides != 0 && divides % n != 0) {
+        return not_so(t, v, name, "%llu does not divide %u; the next below that does is %u", (unsigned long long)n,
+                      divides, divisor_below(divides, (uint32_t)n));
+    }
+    *own = (uint32_t)n;
+    t->edited = true;
+    return BASE_OK;
+}
+
+/* Which loop has the channels follows from the program. */
+static base_status check_loop(const taken *t) {
+    const wire_json *v = wire_json_find(t->given, "n_var");
+    char own[8];
+    snprintf(own, sizeof own, "%d", t->x->n_var == 255 ? -1 : (int)t->x->n_var);
+    return v != NULL && v->kind == WIRE_JSON_NUMBER && strcmp(v->text, own) == 0
+               ? BASE_OK
+               : not_so(t, v, "n_var", "it is %s", own);
+}
+
+static base_status take_hoist(taken *t) {
+    const wire_json *v = wire_json_find(t->given, "hoist_zero");
+    if (v == NULL || (v->kind != WIRE_JSON_TRUE && v->kind != WIRE_JSON_FALSE)) {
+        return not_so(t, v, "hoist_zero", "expected true or false");
+    }
+    if (v->kind == WIRE_JSON_TRUE && !t->x->hoist_zero) {
+        return not_so(t, v, "hoist_zero", "true, where there is no zero point to hoist");
+    }
+    t->edited = t->edited || t->x->hoist_zero != (v->kind == WIRE_JSON_TRUE);
+    t->x->hoist_zero = v->kind == WIRE_JSON_TRUE;
+    return BASE_OK;
+}
+
+/* The output loops of a nest may be in any order: its points do not depend on each other. */
+static base_status take_order(taken *t) {
+    const wire_json *list = wire_json_find(t->given, "order"), *v = list != NULL ? list->first : NULL;
+    uint8_t order[LANG_MAX_VARS];
+    uint64_t seen = 0, n = 0;
+    bool same = true;
+    if (list == NULL || list->kind != WIRE_JSON_LIST || list->count != t->x->order_count) {
+        return not_so(t, list, "order", "expected a list of the %u output loops", t->x->order_count);
+    }
+    for (uint32_t k = 0; k < t->x->order_count; k++, v = v->next) {
+        if (!wire_json_uint(v, &n) || n >= t->x->order_count || (seen >> n & 1) != 0) {
+            return not_so(t, v, "order", "expected each of 0 to %u once", t->x->order_count - 1);
+        }
+        seen |= UINT64_C(1) << n;
+        order[k] = (uint8_t)n;
+        same = same && t->x->order[k] == n;
+    }
+    if (!same && (t->x->form != PLAN_NEST || t->s->rec >= 0)) {
+        return not_so(t, list, "order", "only the loops of a nest without a recurrence may be in another order");
+    }
+    t->edited = t->edited || !same;
+    memcpy(t->x->order, order, t->x->order_count);
+    return BASE_OK;
+}
+
+static base_status take_tile(taken *t) {
+    plan_schedule *x = t->x;
+    const uint32_t before = x->mr;
+    const int64_t channels = x->n_var != 255 ? t->s->vars[x->n_var].bound : 1;
+    base_status status = check_loop(t);
+    if (status == BASE_OK) {
+        status = take_number(t, "mr", t->limits.points, 0, &x->mr);
+    }
+    if (status == BASE_OK) {
+        status = take_number(t, "nr", t->limits.channels, channels > INT32_MAX ? 0 : (uint32_t)channels, &x->nr);
+    }
+    if (status == BASE_OK) {
+        status = take_number(t, "unroll", t->limits.unroll, 0, &x->unroll);
+    }
+    if (status == BASE_OK && t->edited && x->mr * x->nr > t->limits.accumulators) {
+        status = not_so(t, wire_json_find(t->given, "mr"), "mr", "a tile of %u x %u: at most %u accumulators", x->mr,
+                        x->nr, t->limits.accumulators);
+    }
+    x->line_bytes = x->line_bytes / before * x->mr;
+    return status == BASE_OK ? take_hoist(t) : status;
+}
+
+/* A tile may become the nest that it is without; else the form is the options'. */
+static base_status take_stage(taken *t) {
+    const wire_json *form = wire_json_find(t->given, "form");
+    const bool tiled = t->x->form == PLAN_CONTRACT || t->x->form == PLAN_DEPTHWISE;
+    if (form == NULL || form->kind != WIRE_JSON_TEXT) {
+        return not_so(t, form, "form", "expected a text");
+    }
+    if (strcmp(form->text, plan_form_name(PLAN_ALIAS)) == 0) {
+        return BASE_OK; /* that follows from places */
+    }
+    if (tiled && strcmp(form->text, plan_form_name(PLAN_NEST)) == 0) {
+        *t->x = (plan_schedule){.form = PLAN_NEST,
+                                .order_count = t->x->order_count,
+                                .n_var = 255,
+                                .mr = 1,
+                                .nr = 1,
+                                .unroll = 1,
+                                .threads_var = 255};
+        for (uint32_t k = 0; k < t->x->order_count; k++) {
+            t->x->order[k] = (uint8_t)k;
+        }
+        t->edited = true;
+    } else if (strcmp(form->text, plan_form_name(t->x->form)) != 0) {
+        return not_so(t, form, "form", "it can be %s%s", plan_form_name(t->x->form), tiled ? " or nest" : "");
+    } else {
+        const base_status status = take_tile(t);
+        if (status != BASE_OK) {
+            return status;
+        }
+    }
+    return take_order(t);
+}
+
+static base_status take_kernel(const plan_replay *r, plan_kernel *k, const wire_json *given, size_t number,
+                               bool *edited, base_diags *d) {
+    base_arena *scratch = base_arena_new(base_arena_memory(d->arena));
+    const wire_json *stages = list_of(r, given, "stages", d), *stage = stages != NULL ? stages->first : NULL;
+    const base_place place = place_of(r, stages != NULL ? stages : given);
+    base_status status = stages == NULL ? BASE_REFUSED : BASE_OK;
+    if (status == BASE_OK && stages->count != k->program->stages.n) {
+        status = base_error(d, &place, "kernels[%zu].stages: %zu, where the network and the options give %zu", number,
+                            stages->count, k->program->stages.n);
+    }
+    lang_ranges *ranges = lang_ranges_new(scratch, k->program);
+    for (size_t i = 0; i < k->program->stages.n && status == BASE_OK; i++, stage = stage->next) {
+        taken t = {.r = r,
+                   .kernel = number,
+                   .stage = i,
+                   .given = stage,
+                   .s = &k->program->stages.at[i],
+                   .x = &k->schedules[i],
+                   .d = d};
+        t.limits = (plan_tile_limits){1, 1, 1, 1};
+        if (t.x->form == PLAN_CONTRACT || t.x->form == PLAN_DEPTHWISE) {
+            t.limits = plan_tile_limits_of(ranges, t.s, t.x);
+        }
+        status = take_stage(&t);
+        *edited = *edited || t.edited;
+    }
+    base_arena_free(scratch);
+    return status;
+}
+
+base_status plan_replay_schedules(const plan_replay *r, plan_module *p, const uint32_t *order, bool *edited,
+                                  base_diags *d) {
+    size_t number = 0;
+    base_status status = BASE_OK;
+    for (const wire_json *k = r->kernels->first; k != NULL && status == BASE_OK; k = k->next, number++) {
+        status = take_kernel(r, &p->kernels.at[order[number]], k, number, edited, d);
+    }
+    return status;
+}
+
 /* ---- the places ---- */
 
 base_status plan_replay_places(const plan_replay *r, plan_module *p, uint32_t from, base_diags *d) {
@@ -225,20 +423,34 @@ static bool is_one_of(const char *name, const char *const *names) {
     return *names != NULL;
 }
 
-/* What follows from order and places, or is another with other weights, another file or another compiler. */
-static bool is_free(const trail *at, const wire_json *own) {
+/* The plan as it was made, and the file that it is held against. */
+typedef struct comparison {
+    base_arena *scratch;
+    const plan_replay *r;
+    bool edited;         /* schedules were: what follows from them may differ */
+    uint32_t lines_from; /* tensors from that number on follow from schedules */
+    base_diags *d;
+} comparison;
+
+/* What follows from order and places (of edited schedules, from those), was looked at with the schedules, or is another with other
+ * weights, another file or another compiler. */
+static bool is_free(const comparison *c, const trail *at, const wire_json *own) {
     static const char *const whole[] = {"prefix", "model", "arena", "flash", "check", NULL};
-    static const char *const of_kernel[] = {"kernel", NULL}, *const of_tensor[] = {"first", "last", "from", "until",
-                                                                                   NULL};
-    const char *part = at != NULL && at->above != NULL ? at->above->name : NULL;
+    static const char *const of_kernel[] = {"kernel", NULL}, *const of_edited_kernel[] = {"kernel", "cost", NULL};
+    static const char *const of_stage[] = {"n_var", "mr", "nr", "unroll", "hoist_zero", "line_bytes", NULL};
+    static const char *const of_tensor[] = {"first", "last", "from", "until", NULL};
     if (at == NULL) {
         return is_one_of(own->name, whole);
     }
-    if (part == NULL || at->above->above != NULL) {
+    if (at->above == NULL || at->above->name == NULL) {
         return false;
     }
-    return (strcmp(part, "kernels") == 0 && is_one_of(own->name, of_kernel)) ||
-           (strcmp(part, "tensors") == 0 && is_one_of(own->name, of_tensor));
+    if (strcmp(at->above->name, "stages") == 0) {
+        return c->edited && is_one_of(own->name, of_stage);
+    }
+    return at->above->above == NULL && ((strcmp(at->above->name, "kernels") == 0 &&
+                                         is_one_of(own->name, c->edited ? of_edited_kernel : of_kernel)) ||
+                                        (strcmp(at->above->name, "tensors") == 0 && is_one_of(own->name, of_tensor)));
 }
 
 static const char *shown(base_arena *scratch, const wire_json *v) {
@@ -253,64 +465,66 @@ static const char *shown(base_arena *scratch, const wire_json *v) {
                : base_printable(scratch, v->text, strlen(v->text), 40);
 }
 
-static base_status differ(base_arena *scratch, const plan_replay *r, const trail *at, const wire_json *given,
-                          const wire_json *own, base_diags *d) {
-    base_text where = {.arena = scratch};
-    const base_place place = place_of(r, given);
+static base_status differ(const comparison *c, const trail *at, const wire_json *given, const wire_json *own) {
+    base_text where = {.arena = c->scratch};
+    const base_place place = place_of(c->r, given);
     put_trail(&where, at);
     if (given->kind == own->kind && given->text == NULL) {
-        return base_error(d, &place, "%s: %zu members, where the network and the options give %zu", where.at,
+        return base_error(c->d, &place, "%s: %zu members, where the network and the options give %zu", where.at,
                           given->count, own->count);
     }
-    return base_error(
-        d, &place,
-        "%s: %s, where the network and the options give %s: of a plan the order of its kernels and the places of "
-        "its tensors are taken, and the rest must be so already",
-        where.at, shown(scratch, given), shown(scratch, own));
+    return base_error(c->d, &place,
+                      "%s: %s, where the network and the options give %s: of a plan the order of its kernels, their "
+                      "schedules and the "
+                      "places of its tensors are taken, and the rest must be so already",
+                      where.at, shown(c->scratch, given), shown(c->scratch, own));
 }
 
 /* Every field of own is in given, and the same. Names that own does not have are of another version. */
-static base_status compare(base_arena *scratch, const plan_replay *r, const trail *at, const wire_json *given,
-                           const wire_json *own, base_diags *d) {
+static base_status compare(const comparison *c, const trail *at, const wire_json *given, const wire_json *own) {
     base_status status = BASE_OK;
+    const bool has_lines = c->edited && at != NULL && at->above == NULL && strcmp(at->name, "tensors") == 0;
+    const bool same_count = has_lines ? given->count >= c->lines_from : given->count == own->count;
     if (given->kind != own->kind || (given->text != NULL && strcmp(given->text, own->text) != 0) ||
-        (given->kind == WIRE_JSON_LIST && given->count != own->count)) {
-        return differ(scratch, r, at, given, own, d);
+        (given->kind == WIRE_JSON_LIST && !same_count)) {
+        return differ(c, at, given, own);
     }
     const wire_json *other = given->kind == WIRE_JSON_LIST ? given->first : NULL;
     size_t index = 0;
-    for (const wire_json *v = own->first; v != NULL && status == BASE_OK; v = v->next, index++) {
+    for (const wire_json *v = own->first; v != NULL && status == BASE_OK && !(has_lines && index == c->lines_from);
+         v = v->next, index++) {
         const trail here = {at, v->name, index};
         if (own->kind == WIRE_JSON_LIST) {
-            status = compare(scratch, r, &here, other, v, d);
+            status = compare(c, &here, other, v);
             other = other->next;
             continue;
         }
-        if (is_free(at, v)) {
+        if (is_free(c, at, v)) {
             continue;
         }
         other = wire_json_find(given, v->name);
         if (other == NULL) {
-            base_text where = {.arena = scratch};
-            const base_place place = place_of(r, given);
+            base_text where = {.arena = c->scratch};
+            const base_place place = place_of(c->r, given);
             put_trail(&where, &here);
-            status = base_error(d, &place, "%s is missing", where.at);
+            status = base_error(c->d, &place, "%s is missing", where.at);
         } else if (strcmp(v->name, "offset") != 0 ||
                    strcmp(wire_json_find(own, "root")->text, wire_json_find(own, "tensor")->text) == 0) {
-            status = compare(scratch, r, &here, other, v, d); /* the offset of a part follows from the whole's */
+            status = compare(c, &here, other, v); /* the offset of a part follows from the whole's */
         }
     }
     return status;
 }
 
-base_status plan_replay_rest(const plan_replay *r, const plan_module *p, base_diags *d) {
+base_status plan_replay_rest(const plan_replay *r, const plan_module *p, uint32_t lines_from, base_diags *d) {
     base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
     base_text text = {.arena = scratch};
     const wire_json *own = NULL;
     plan_print_json(&text, p, NULL, NULL);
     base_status status = wire_json_read(scratch, "plan", text.at, text.n, &own, d);
     if (status == BASE_OK) {
-        status = compare(scratch, r, NULL, r->root, own, d);
+        const comparison c = {scratch, r, lines_from < UINT32_MAX, lines_from, d};
+        status = compare(&c, NULL, r->root, own);
     }
     base_arena_free(scratch);
     return status;

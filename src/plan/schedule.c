@@ -135,6 +135,21 @@ static const char *schedule_stage(const lang_program *p, const lang_stage *s, co
     return "one loop nest";
 }
 
+static uint32_t at_most(int64_t extent, uint32_t most) {
+    return extent < (int64_t)most ? (uint32_t)extent : most;
+}
+
+plan_tile_limits plan_tile_limits_of(lang_ranges *ranges, const lang_stage *s, const plan_schedule *x) {
+    enum { MOST_POINTS = 64, MOST_CHANNELS = 256, MOST_ACCUMULATORS = 512, MOST_UNROLLED = 32 };
+    const lang_roles roles = lang_roles_of(ranges, s);
+    const uint8_t points = innermost(s, &roles, LANG_ROLE_M);
+    return (plan_tile_limits){
+        .points = x->form != PLAN_CONTRACT || points == NO_VAR ? 1 : at_most(extent_of(s, points), MOST_POINTS),
+        .channels = at_most(extent_of(s, x->n_var), MOST_CHANNELS),
+        .accumulators = MOST_ACCUMULATORS,
+        .unroll = x->form == PLAN_CONTRACT ? MOST_UNROLLED : 1};
+}
+
 bool plan_is_tiled(const plan_options *o, const lang_program *p, lang_ranges *ranges, const lang_stage *s) {
     const lang_roles roles = lang_roles_of(ranges, s);
     plan_schedule x;

@@ -14,6 +14,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/PROVIDERS.md"
 
 
+# name, what it takes, what it is
+BUILT_IN = [
+    ("null", "files of its own", "the provider to copy: every capability, in one file"),
+    ("reference", "every format that Burin reads", "the evaluator: outputs bit for bit as the operators' definitions say them, so that what another provider "
+     "gives can be held against it. A plan is measured by a run with zeros, both ways of each `if` and one round of each loop. Weights of an ONNX model that stand in "
+     "another file are found by the source's name, as a path. A run of a model whose extents another run decides may end with NO_MEMORY, since no run bounds them"),
+]
+
+
 def promises(header):
     """[(number, sentence)] in the order of the header."""
     found = []
@@ -45,6 +54,7 @@ def page():
            "A provider is a backend behind `include/burin/provider.h`; an application calls it through `include/burin/session.h`. Every promise of the two",
            "headers has a number. `burin conform PROVIDER [MODEL]` holds a provider, and the host, to each by the checks named beside it;",
            "`examples/null_provider.c` is the provider to copy. This page is written by `scripts/providers_page.py`.\n"]
+    out += ["| built in | models | |", "|---|---|---|", *(f"| `{name}` | {takes} | {what} |" for name, takes, what in BUILT_IN), ""]
     known = set()
     for header, letter, title in (("provider.h", "P", "What a provider promises"), ("session.h", "S", "What the host promises")):
         found = promises(header)

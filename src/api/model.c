@@ -128,11 +128,6 @@ static base_status read_model(burin_context *c, burin_model *m) {
     return status;
 }
 
-static const char *folder_of(burin_context *c, const char *path) {
-    const char *name = formats_base_name(path);
-    return name == path ? "." : base_strndup(c->arena, path, (size_t)(name - path));
-}
-
 static base_status load(burin_context *c, void *arguments) {
     load_call *call = arguments;
     burin_model *m = BASE_NEW(c->arena, burin_model);
@@ -142,7 +137,7 @@ static base_status load(burin_context *c, void *arguments) {
     m->file = base_strdup(c->arena, call->name);
     m->bytes = (base_bytes){.at = file.at, .size = file.size};
     m->options = resolve(c, call->options);
-    m->options.folder = call->bytes == NULL ? folder_of(c, m->file) : NULL;
+    m->options.folder = call->bytes == NULL ? formats_folder(c->arena, m->file) : NULL;
     if (status == BASE_OK && strcmp(m->options.numerics, "tflm") != 0 && strcmp(m->options.numerics, "litert") != 0) {
         base_error(&c->diags, NULL, "numerics: there is no %s: tflm, litert",
                    base_printable(c->arena, m->options.numerics, strlen(m->options.numerics), 40));

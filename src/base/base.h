@@ -81,6 +81,17 @@ bool base_arena_holds(const base_arena *arena, const void *p); /* does p point i
      &(v)->at[(v)->n++])
 void *base_vec_grow(base_arena *arena, void *at, size_t cap, size_t size); /* to 8, then doubles; new part zeroed */
 
+/* A heap within one block of the caller's, which is aligned to 16: a base_memory with base_region_realloc and the region as its
+ * user takes nothing from the system. The lowest place that is free is given, so that equal calls have equal places in blocks of
+ * any size: a block of as many bytes as the peak was is enough for the same again. */
+typedef struct base_region {
+    uint8_t *at;
+    size_t size, peak; /* peak: the highest end of what was given */
+    struct base_hole *holes;
+} base_region;
+void base_region_init(base_region *region, void *at, size_t size);
+void *base_region_realloc(void *region, void *pointer, size_t old, size_t size); /* a base_realloc_fn */
+
 /* ---- text ---- */
 char *base_strdup(base_arena *arena, const char *s);
 char *base_strndup(base_arena *arena, const char *s, size_t n);

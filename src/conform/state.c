@@ -179,7 +179,7 @@ void kit_check_activations(kit *k) {
             memset(&v, 0, sizeof v);
             GIVES(k, activation_exact, BURIN_E_NONE,
                   burin_session_tensor(p.w.rt, p.a, BURIN_ACTIVATION, 0, &v, &p.w.error));
-            char name[200] = "?";
+            char name[4000] = "?"; /* those of fused operators list what they are of */
             if (v.name != NULL && strlen(v.name) < sizeof name) {
                 memcpy(name, v.name, strlen(v.name) + 1);
             }

@@ -224,5 +224,7 @@ void formats_no_signature(base_arena *arena, const char *file, const char *wante
 
 /* The part of a path after the last slash. */
 const char *formats_base_name(const char *path);
+/* What stands before it, "." where there is none: formats_options.folder of that file. */
+const char *formats_folder(base_arena *arena, const char *path);
 
 #endif

@@ -8,6 +8,11 @@ const char *formats_base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+const char *formats_folder(base_arena *arena, const char *path) {
+    const char *name = formats_base_name(path);
+    return name == path ? "." : base_strndup(arena, path, (size_t)(name - path));
+}
+
 void formats_no_signature(base_arena *arena, const char *file, const char *wanted, const char *const *names, size_t n,
                           base_diags *d) {
     base_text list = {.arena = arena};

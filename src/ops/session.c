@@ -179,6 +179,14 @@ const void *ops_session_state(const ops_session *s, uint32_t state) {
     return s->states[state];
 }
 
+uint64_t ops_session_state_bytes(const ops_session *s, uint32_t state) {
+    return s->state_bytes[state];
+}
+
+void ops_session_set_state(ops_session *s, uint32_t state, const void *contents) {
+    memcpy(s->states[state], contents, (size_t)s->state_bytes[state]);
+}
+
 void ops_session_set_input_shape(ops_session *s, size_t input, const ir_shape *shape) {
     s->inputs[input] = ir_shape_of(shape->rank, shape->dim);
 }
@@ -296,6 +304,9 @@ static base_status run_if(call *c, const ir_node *n) {
     bool holds = base_load(BASE_BOOL, c->contents[n->inputs[0]], 0).u != 0;
     void **rooms = BASE_NEWS(c->arena, void *, n->output_count + 1);
     base_status status = make_outputs(c, n, rooms);
+    if (status == BASE_OK && c->s->o.every_way) {
+        status = run_graph(c->s, sub_graph(n, holds ? "else" : "then"), c->arena, inputs_of(c, n, 1), rooms, c->d);
+    }
     if (status == BASE_OK) {
         status = run_graph(c->s, sub_graph(n, holds ? "then" : "else"), c->arena, inputs_of(c, n, 1), rooms, c->d);
     }
@@ -334,7 +345,8 @@ static base_status run_while(call *c, const ir_node *n) {
         uint64_t holds = 0;
         void *condition = &holds;
         status = run_graph(c->s, sub_graph(n, "cond"), c->arena, (const void *const *)now, &condition, c->d);
-        if (status != BASE_OK || base_load(BASE_BOOL, condition, 0).u == 0) {
+        const bool goes_on = c->s->o.every_way ? trips == 0 : base_load(BASE_BOOL, condition, 0).u != 0;
+        if (status != BASE_OK || !goes_on) {
             break;
         }
         status = count_trip(c, n, trips);
@@ -356,6 +368,10 @@ enum { NODE_COST = 500 };
 
 static base_status run_node(call *c, size_t i) {
     const ir_node *n = &graph_of(c)->nodes.at[i];
+    const ops_watch *watch = c->s->o.watch;
+    if (watch != NULL && !watch->goes_on(watch->user)) {
+        return base_error(c->d, NULL, "the run was ended");
+    }
     switch (ir_control_of(n)) {
     case IR_IF:
         return run_if(c, n);
@@ -371,6 +387,18 @@ static base_status run_node(call *c, size_t i) {
                           c->s->o.most_cost);
     }
     return run_plain(c, n, g->codes[i]);
+}
+
+/* What the node has computed, for who looks on. */
+static void show(const call *c, const ir_node *n) {
+    const ops_watch *watch = c->s->o.watch;
+    for (size_t k = 0; watch != NULL && c->graph == c->s->o.graph && k < n->output_count; k++) {
+        const uint32_t t = n->outputs[k];
+        const ir_tensor *x = &graph_of(c)->tensors.at[t];
+        if (x->state == IR_NONE) {
+            watch->computed(watch->user, t, c->shapes != NULL ? &c->shapes[t] : &x->shape, c->contents[t]);
+        }
+    }
 }
 
 static base_status run_graph(ops_session *s, uint32_t graph, base_arena *scratch, const void *const *inputs,
@@ -398,6 +426,9 @@ static base_status run_graph(ops_session *s, uint32_t graph, base_arena *scratch
     base_status status = BASE_OK;
     for (size_t i = 0; status == BASE_OK && i < g->nodes.n; i++) {
         status = run_node(&c, i);
+        if (status == BASE_OK) {
+            show(&c, &g->nodes.at[i]);
+        }
     }
     for (size_t i = 0; status == BASE_OK && i < g->outputs.n; i++) {
         uint32_t t = g->outputs.at[i];

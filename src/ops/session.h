@@ -10,6 +10,14 @@
 
 #define OPS_MOST_TRIPS UINT64_C(10000000)
 
+/* Who looks on while a run goes. */
+typedef struct ops_watch {
+    void *user;
+    bool (*goes_on)(void *user); /* asked before each node; false ends the run, as an error */
+    /* Each tensor of the session's graph that a node has computed: its contents, dense in the shape. */
+    void (*computed)(void *user, uint32_t tensor, const ir_shape *shape, const void *data);
+} ops_watch;
+
 typedef struct ops_session_options {
     const ops_goal *goal; /* NULL: the default numerics */
     bool simplified;      /* programs simplified by ranges; else as instantiated */
@@ -17,6 +25,9 @@ typedef struct ops_session_options {
     uint64_t most_trips;  /* rounds of all loops of one run; 0: OPS_MOST_TRIPS */
     uint64_t most_cost;   /* scalar operations of one run, some hundred more for each node of each round; 0: no bound */
     uint32_t graph;       /* whose inputs and outputs are meant: 0, the model's own */
+    /* Both graphs of each `if` and one round of each loop are run, whatever data say: what memory a run takes at most. */
+    bool every_way;
+    const ops_watch *watch; /* NULL: nobody */
 } ops_session_options;
 
 typedef struct ops_session ops_session;
@@ -38,5 +49,7 @@ bool ops_session_endless(const ops_session *s);
 void ops_session_reset(ops_session *s);
 /* The contents of a state of the model now; owned by the session. */
 const void *ops_session_state(const ops_session *s, uint32_t state);
+uint64_t ops_session_state_bytes(const ops_session *s, uint32_t state);
+void ops_session_set_state(ops_session *s, uint32_t state, const void *contents); /* all its bytes */
 
 #endif

@@ -40,6 +40,23 @@ assert "no regular file" in burin("conform", "null", ".", status=1).stderr
 os.mkfifo("pipe")
 assert "no regular file" in burin("conform", "null", "pipe", status=1).stderr
 
+# the evaluator, on its sample and on a model of the caller's
+given = json.loads(burin("conform", "reference", "--json").stdout)
+assert given["failed"] == 0 and given["passed"] >= 170, given
+pathlib.Path("own.ir").write_text('burin 1\nmodel "ir" "own"\ngraph "main" 0 {\ntensor %0 i8[3] "x"\ntensor %1 i8[3] "y"\ninputs (%0)\noutputs (%1)\n'
+                                  'node abs (%0) -> (%1)\n}\n')
+given = json.loads(burin("conform", "reference", "own.ir", "--json").stdout)
+claimed = {check["name"] for check in given["checks"] if check["verdict"] == "pass"}
+assert given["failed"] == 0 and "activation_exact" in claimed and "reset_is_new" not in claimed, given
+
+# an extent that each run says; and graphs that data choose, with states in them
+pathlib.Path("open.ir").write_text('burin 1\nmodel "ir" "open"\nsymbol "batch" 3\ngraph "main" 0 {\ntensor %0 f32["batch",2] "x"\n'
+                                   'tensor %1 f32["batch",2] "y"\ninputs (%0)\noutputs (%1)\nnode relu (%0) -> (%1)\n}\n')
+for model, has in ("open.ir", "threads"), (support.SOURCE / "tests/fuzz/seeds/ir/control.ir", "restore_exact"):
+    given = json.loads(burin("conform", "reference", model, "--json").stdout)
+    claimed = {check["name"] for check in given["checks"] if check["verdict"] == "pass"}
+    assert given["failed"] == 0 and has in claimed, given
+
 # the same file as a shared object, as its head says
 source = support.SOURCE / "examples/null_provider.c"
 assert len(source.read_text().splitlines()) < 300

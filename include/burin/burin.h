@@ -232,11 +232,13 @@ typedef struct burin_compile_options {
     /* a TFLite model says where its values may lie (TFLite Micro's offline allocation), an ONNX model in its metadata
      * ("burin.memory_plan") */
     bool memory_plan;
+    /* path of a plan that was written before: where the one that is made differs, it is REFUSED with the first difference; NULL: none */
+    const char *plan_lock;
 } burin_compile_options;
 #define BURIN_COMPILE_OPTIONS_INIT                                                                                     \
     {                                                                                                                  \
         sizeof(burin_compile_options), NULL, "generic", NULL, 1, "tflm", "folder", "inline", 0, true, 4, NULL, NULL,   \
-            0, 0, false, NULL, false, "latency", NULL, NULL, NULL, false                                               \
+            0, 0, false, NULL, false, "latency", NULL, NULL, NULL, false, NULL                                         \
     }
 /* Copies texts into the context. Equal means every field. Print: one "name: value" a line, in the order above. */
 BURIN_API burin_status burin_compile_options_copy(burin_context *context, const burin_compile_options *from,
@@ -255,6 +257,11 @@ BURIN_API burin_status burin_compile_options_parse(burin_context *context, const
 /* Schedule, memory map, totals with lower bounds; JSON is <prefix>_plan.json (docs/PLAN.md), SVG a picture of the map. */
 BURIN_API burin_status burin_plan(burin_context *context, const burin_model *model,
                                   const burin_compile_options *options, burin_form form, const char **text);
+
+/* What differs between two written plans, <prefix>_plan.json at these paths: form TEXT (a line each) or JSON (docs/PLAN.md). *count: how many
+ * fields. */
+BURIN_API burin_status burin_plan_diff(burin_context *context, const char *a, const char *b, burin_form form,
+                                       size_t *count, const char **text);
 
 /* Why the code of an operator is what it is: roles, form, reason, what was performed, where its output lies. id: its number in the
  * model's file. REFUSED: none is left of that number. */

@@ -26,15 +26,108 @@ typedef struct plan_call {
     const char *text;
 } plan_call;
 
-static base_status make_plan(burin_context *c, const burin_model *m, const api_resolved *o, ir_model **changed,
-                             plan_module **plan) {
+static base_status read_plan(burin_context *c, const char *path, plan_text *out) {
+    base_file file;
+    base_status status = base_file_read(c->arena, path, &file, &c->diags);
+    *out = (plan_text){path, (const char *)file.at, status == BASE_OK ? file.size : 0};
+    return status;
+}
+
+static const char *or_nothing(const char *value) {
+    return value != NULL ? value : "nothing";
+}
+
+/* The plan must be the one at that path. */
+static base_status check_lock(burin_context *c, const plan_module *plan, const char *path) {
+    plan_text locked, own = {.file = "the plan"};
+    base_text t = {.arena = c->arena};
+    plan_differences found = {0};
+    base_status status = read_plan(c, path, &locked);
+    if (status != BASE_OK) {
+        return status;
+    }
+    plan_print_json(&t, plan, NULL, NULL);
+    own.at = t.at;
+    own.n = t.n;
+    status = plan_diff(c->arena, &locked, &own, true, &found, &c->diags);
+    if (status == BASE_OK && found.count > 0) {
+        const plan_difference *first = &found.list.at[0];
+        const base_place place = {.file = path};
+        status =
+            base_error(&c->diags, &place,
+                       "the plan has drifted, in %zu field(s): %s is %s there, and %s now: make it again with --plan "
+                       "of that file, or write a new one without --plan-lock",
+                       found.count, first->where, or_nothing(first->a), or_nothing(first->b));
+    }
+    return status;
+}
+
+static base_status make_plan(burin_context *c, const burin_model *m, const api_resolved *o, const char *lock,
+                             ir_model **changed, plan_module **plan) {
     c->dump.n = 0;
     base_status status = check_whole(c, m);
     status = status == BASE_OK ? api_copy(m, changed) : status;
-    return status != BASE_OK ? status : compile_plan(c->arena, c->ops, *changed, &o->compile, plan, &c->diags);
+    status = status == BASE_OK ? compile_plan(c->arena, c->ops, *changed, &o->compile, plan, &c->diags) : status;
+    return status == BASE_OK && lock != NULL ? check_lock(c, *plan, lock) : status;
 }
 
-static base_status plan_text(burin_context *c, void *arguments) {
+typedef struct diff_call {
+    const char *a, *b;
+    burin_form form;
+    size_t count;
+    const char *text;
+} diff_call;
+
+static void put_differences(base_text *t, const plan_differences *found, bool json) {
+    if (json) {
+        base_put(t, "{\"count\":%zu,\"differences\":[", found->count);
+    }
+    for (size_t i = 0; i < found->list.n; i++) {
+        const plan_difference *one = &found->list.at[i];
+        if (!json) {
+            base_put(t, "%s: %s -> %s\n", one->where, or_nothing(one->a), or_nothing(one->b));
+            continue;
+        }
+        base_puts(t, i > 0 ? ",\n{\"where\":" : "\n{\"where\":");
+        base_put_quoted(t, one->where);
+        base_puts(t, ",\"a\":");
+        one->a != NULL ? base_put_quoted(t, one->a) : base_puts(t, "null");
+        base_puts(t, ",\"b\":");
+        one->b != NULL ? base_put_quoted(t, one->b) : base_puts(t, "null");
+        base_puts(t, "}");
+    }
+    if (json) {
+        base_puts(t, "]}\n");
+    } else if (found->count > found->list.n) {
+        base_put(t, "and %zu more\n", found->count - found->list.n);
+    }
+}
+
+static base_status diff(burin_context *c, void *arguments) {
+    diff_call *call = arguments;
+    plan_text a, b;
+    plan_differences found = {0};
+    base_text t = {.arena = c->arena};
+    base_status status = read_plan(c, call->a, &a);
+    status = status == BASE_OK ? read_plan(c, call->b, &b) : status;
+    status = status == BASE_OK ? plan_diff(c->arena, &a, &b, false, &found, &c->diags) : status;
+    base_puts(&t, "");
+    put_differences(&t, &found, call->form == BURIN_JSON);
+    call->count = found.count;
+    call->text = t.at;
+    return status;
+}
+
+burin_status burin_plan_diff(burin_context *c, const char *a, const char *b, burin_form form, size_t *count,
+                             const char **text) {
+    diff_call call = {.a = a, .b = b, .form = form};
+    burin_status status = api_guarded(c, diff, &call);
+    *count = call.count;
+    *text = status == BURIN_OK ? call.text : NULL;
+    return status;
+}
+
+static base_status plan_as_text(burin_context *c, void *arguments) {
     plan_call *call = arguments;
     api_resolved o;
     ir_model *changed = NULL;
@@ -42,7 +135,7 @@ static base_status plan_text(burin_context *c, void *arguments) {
     base_text t = {.arena = c->arena};
     base_status status = api_resolve(c, call->m, call->options, &o);
     if (status == BASE_OK) {
-        status = make_plan(c, call->m, &o, &changed, &plan);
+        status = make_plan(c, call->m, &o, api_options(call->options).plan_lock, &changed, &plan);
     }
     target_files files = {0};
     if (status == BASE_OK && o.compile.target->executable && call->form != BURIN_SVG) { /* what the code takes */
@@ -67,7 +160,7 @@ static base_status plan_text(burin_context *c, void *arguments) {
 burin_status burin_plan(burin_context *c, const burin_model *m, const burin_compile_options *options, burin_form form,
                         const char **text) {
     plan_call call = {.m = m, .options = options, .form = form};
-    burin_status status = api_guarded(c, plan_text, &call);
+    burin_status status = api_guarded(c, plan_as_text, &call);
     *text = status == BURIN_OK ? call.text : NULL;
     return status;
 }
@@ -75,7 +168,7 @@ burin_status burin_plan(burin_context *c, const burin_model *m, const burin_comp
 burin_status burin_explain(burin_context *c, const burin_model *m, const burin_compile_options *options, uint32_t id,
                            const char **text) {
     plan_call call = {.m = m, .options = options, .explains = true, .id = id};
-    burin_status status = api_guarded(c, plan_text, &call);
+    burin_status status = api_guarded(c, plan_as_text, &call);
     *text = status == BURIN_OK ? call.text : NULL;
     return status;
 }
@@ -271,8 +364,8 @@ static base_status compile(burin_context *c, void *arguments) {
     }
     o.compile.layout = &layout;
     o.compile.in_f32 = &in_f32;
-    status =
-        o.compile.target->needs_plan ? make_plan(c, m, &o, &changed, &plan) : compile_without_plan(c, &o, m, &changed);
+    status = o.compile.target->needs_plan ? make_plan(c, m, &o, given.plan_lock, &changed, &plan)
+                                          : compile_without_plan(c, &o, m, &changed);
     target_options t = {.layout = given.layout,
                         .weights_blob = strcmp(given.weights, "blob") == 0,
                         .weights_incbin = strcmp(given.weights, "incbin") == 0,

@@ -208,6 +208,24 @@ typedef struct plan_replay plan_replay;
 base_status plan_read(base_arena *arena, const char *file, const char *text, size_t n, const plan_replay **out,
                       base_diags *d);
 
+/* A plan as it stands in a file: all borrowed. */
+typedef struct plan_text {
+    const char *file, *at;
+    size_t n;
+} plan_text;
+/* A field that differs: where ("kernels[3] conv_2d [4].stages[0].mr"), and what each has; NULL: it has none. */
+typedef struct plan_difference {
+    const char *where, *a, *b;
+} plan_difference;
+typedef struct plan_differences {
+    BASE_VEC(plan_difference) list; /* the first ten thousand */
+    size_t count;
+} plan_differences;
+/* What differs between two plans (diff.c). only_plan: without what belongs to a file, a compiler or weights, for a plan that is to stay as it is.
+ * REFUSED: one is no plan. */
+base_status plan_diff(base_arena *arena, const plan_text *a, const plan_text *b, bool only_plan, plan_differences *out,
+                      base_diags *d);
+
 typedef struct plan_options {
     const plan_device *device;
     const char *prefix;

@@ -112,10 +112,11 @@ SAID = [
     ("json", ["inspect", "sum.ir"], ["--json"], [True]),
     ("svg", ["plan", "sum.ir"], ["--svg"], [True]),
     ("plan", ["plan", "digits.tflite"], ["--plan", "moved.json"], ["moved.json"]),
+    ("plan_lock", ["plan", "digits.tflite"], ["--plan-lock", "moved.json"], ["moved.json"]),
     ("quiet", ["compile", "sum.ir", "-o", "o.ir"], ["--quiet"], [True]),
 ]
 for field, effect in page.effects().items():
-    if field in OPTIONS and field != "plan":
+    if field in OPTIONS and field not in ("plan", "plan_lock"):
         option = OPTIONS[field]
         said = {"kernel": "generic", "opset": "13"}.get(field) or [v for v in effect["values"] if v != str(option.standard)][-1]
         value = said == "true" if option.kind == "FLAG" else int(said) if option.kind == "NUMBER" else said
@@ -127,7 +128,7 @@ assert sorted(key for key, *_ in SAID) == sorted(OPTIONS), {key for key, *_ in S
 assert set(SCHEMA["properties"]) == set(OPTIONS)
 for key, words, flags, values in SAID:
     by_flags = done([*words, *flags])
-    assert by_flags[0] == (2 if key in ("random_mean", "raw", "rtol", "atol", "ulp", "steps") else 1 if key == "ops" else 0), (key, by_flags[0])
+    assert by_flags[0] == (2 if key in ("random_mean", "raw", "rtol", "atol", "ulp", "steps") else 1 if key in ("ops", "plan_lock") else 0), (key, by_flags[0])
     assert by_flags != done(words), f"{key}: {flags} has no effect"
     for value in values:
         assert done(words, {key: value}) == by_flags, f"{key}: {value!r} is not {flags}"

@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
 
 import made
@@ -46,6 +47,7 @@ EFFECTS = {
     "disable": {"look": "code", "values": {"tile": "no register tiles", "tile,depthwise": "neither these nor channels side by side"}},
     "plan": {"look": "code", "values": {"../made_plan.json": "the places that it was made with", "../moved_plan.json": "the places that were edited"}},
     "memory_plan": {"words": ["--target", "tflite"], "look": "code", "values": {"true": "where values may lie, as metadata", "false": "no such metadata"}},
+    "plan_lock": {"look": "status", "values": {"../made_plan.json": "nothing, where the plan is that one", "../moved_plan.json": "an error that says what differs"}},
 }
 
 spec = importlib.util.spec_from_file_location("options_page", support.SOURCE / "scripts/options_page.py")
@@ -78,6 +80,8 @@ def compiled(field, words):
     given = [*effect.get("words", []), *words]
     out = [] if "--output" in given else ["-o", "made"]
     checked = [] if effect["look"] == "check" or field == "target" or "--no-check" in given else ["--no-check"]
+    if effect["look"] == "status":
+        return subprocess.run([os.environ["BURIN"], "compile", f"../{effect.get('model', 'digits.tflite')}", *out, *given, *checked], cwd="out", capture_output=True).returncode
     done = burin("compile", f"../{effect.get('model', 'digits.tflite')}", *out, *given, *checked, cwd="out")
     if effect["look"] == "stdout":
         return done.stdout

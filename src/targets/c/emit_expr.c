@@ -541,8 +541,8 @@ uint32_t c_argument_data(c_unit *u, uint32_t data, const char *name) {
 }
 
 uint32_t c_argument_scratch(c_unit *u, uint32_t place, base_type type, const char *name) {
-    *BASE_PUSH(u->arena, &u->arguments) = (c_argument){
-        .tensor = IR_NONE, .data = IR_NONE, .place = place, .type = type, .name = name, .written = true};
+    *BASE_PUSH(u->arena, &u->arguments) =
+        (c_argument){.tensor = IR_NONE, .data = IR_NONE, .place = place, .type = type, .name = name, .written = true};
     return (uint32_t)(u->arguments.n - 1);
 }
 

@@ -221,7 +221,9 @@ typedef struct burin_compile_options {
     const char *data_name; /* of that file; NULL: "model.onnx.data" */
     /* an ONNX model has quantised operators as their integer arithmetic, bit for bit, and not as reals between roundings */
     bool exact;
-    const char *goal; /* "latency" or "size": what schedules and code are chosen for */
+    /* "latency", "size", "balanced" (the fewest cycles among plans within a tenth of the least flash and RAM) or "accuracy": what
+     * schedules and code are chosen for */
+    const char *goal;
     const char *
         kernel; /* "specialized": a function for each layer; "generic": one for layers of one shape; NULL: the goal's */
     /* names of moves and optional passes that are not to be done, a comma between (burin_list_moves); NULL: none */
@@ -234,11 +236,13 @@ typedef struct burin_compile_options {
     bool memory_plan;
     /* path of a plan that was written before: where the one that is made differs, it is REFUSED with the first difference; NULL: none */
     const char *plan_lock;
+    /* sums of floats: "defined", as the operator's definition has them; "precise": in 64 bits, rounded once; NULL: the goal's */
+    const char *accumulation;
 } burin_compile_options;
 #define BURIN_COMPILE_OPTIONS_INIT                                                                                     \
     {                                                                                                                  \
         sizeof(burin_compile_options), NULL, "generic", NULL, 1, "tflm", "folder", "inline", 0, true, 4, NULL, NULL,   \
-            0, 0, false, NULL, false, "latency", NULL, NULL, NULL, false, NULL                                         \
+            0, 0, false, NULL, false, "latency", NULL, NULL, NULL, false, NULL, NULL                                   \
     }
 /* Copies texts into the context. Equal means every field. Print: one "name: value" a line, in the order above. */
 BURIN_API burin_status burin_compile_options_copy(burin_context *context, const burin_compile_options *from,

@@ -145,7 +145,10 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
         out->compile.prefix = o.prefix != NULL ? o.prefix : compile_prefix(c->arena, m->file);
         out->compiler = o.compiler;
         out->compile.goal = is(o.goal, "size") ? PLAN_SIZE : PLAN_LATENCY;
+        out->compile.asked = o.goal;
         out->compile.generic = o.kernel != NULL ? is(o.kernel, "generic") : out->compile.goal == PLAN_SIZE;
+        out->compile.fixed_kernel = o.kernel != NULL;
+        out->compile.precise = o.accumulation != NULL ? is(o.accumulation, "precise") : is(o.goal, "accuracy");
         out->goals[0] = o.numerics;
         out->compile.goals = out->goals;
         out->compile.goal_count = 1;

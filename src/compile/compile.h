@@ -20,7 +20,9 @@ typedef struct compile_options {
     size_t goal_count;
     uint64_t max_trips; /* of plan_options, as the next three */
     plan_goal goal;
-    bool generic;
+    const char *asked; /* where it is "balanced", goal and generic are chosen */
+    bool generic, precise;
+    bool fixed_kernel; /* of "balanced": generic is the caller's */
     const plan_replay *replay;
     const char *dump_after;
     base_text *dump;

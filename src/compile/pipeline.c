@@ -107,6 +107,74 @@ base_status compile_passes(base_arena *arena, ops_registry *ops, ir_model *m, co
     return run_passes(arena, ops, m, o, NULL, d);
 }
 
+/* ---- plan ---- */
+
+/* What a plan takes. */
+typedef struct costs {
+    bool known;
+    uint64_t cycles, flash, ram;
+} costs;
+
+/* Plans and emits it, in memory of its own. */
+static costs costs_of(base_arena *arena, ops_registry *ops, const ir_model *m, const compile_options *o,
+                      const plan_options *how) {
+    base_arena *scratch = base_arena_new(base_arena_memory(arena));
+    base_diags unheard = {.arena = scratch};
+    plan_module *plan = NULL;
+    target_files files = {0};
+    const target_options layout = {.layout = "folder"};
+    costs c = {.known = plan_build(scratch, ops, m, how, &plan, &unheard) == BASE_OK &&
+                        compile_emit(scratch, o, plan, m, &layout, &files, &unheard) == BASE_OK};
+    for (size_t i = 0; c.known && i < plan->kernels.n; i++) {
+        c.cycles += plan->kernels.at[i].cost;
+    }
+    for (size_t i = 0; c.known && files.flash != NULL && i < files.flash->parts.n; i++) {
+        c.flash += files.flash->parts.at[i].bytes;
+    }
+    c.ram = c.known ? plan->arena_bytes : 0;
+    base_arena_free(scratch);
+    return c;
+}
+
+static bool is_within(uint64_t bytes, uint64_t least) {
+    return bytes <= least + least / 10;
+}
+
+static bool is_better(const costs *a, const costs *b) {
+    return a->cycles != b->cycles ? a->cycles < b->cycles
+           : a->flash != b->flash ? a->flash < b->flash
+                                  : a->ram < b->ram;
+}
+
+/* Goal "balanced": of the plans for either goal, with either kind of kernel, the fewest cycles among those whose flash and RAM are within
+ * a tenth of the smallest; then the least flash. The first is as latency has it, so that plans without a model of cycles prefer that. */
+static void choose_balanced(base_arena *arena, ops_registry *ops, const ir_model *m, const compile_options *o,
+                            plan_options *how) {
+    enum { WAYS = 4 };
+    costs of[WAYS], *best = NULL;
+    uint64_t flash = UINT64_MAX, ram = UINT64_MAX;
+    plan_options way = *how;
+    way.replay = NULL;
+    for (unsigned i = 0; i < WAYS; i++) {
+        way.goal = i < 2 ? PLAN_LATENCY : PLAN_SIZE;
+        way.generic = i % 2 != 0;
+        of[i] = (costs){0};
+        if (!o->fixed_kernel || way.generic == how->generic) {
+            of[i] = costs_of(arena, ops, m, o, &way);
+        }
+        flash = of[i].known && of[i].flash < flash ? of[i].flash : flash;
+        ram = of[i].known && of[i].ram < ram ? of[i].ram : ram;
+    }
+    for (unsigned i = 0; i < WAYS; i++) {
+        if (of[i].known && is_within(of[i].flash, flash) && is_within(of[i].ram, ram) &&
+            (best == NULL || is_better(&of[i], best))) {
+            best = &of[i];
+            how->goal = i < 2 ? PLAN_LATENCY : PLAN_SIZE;
+            how->generic = i % 2 != 0;
+        }
+    }
+}
+
 base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o,
                          plan_module **plan, base_diags *d) {
     plan_channels channels = {0};
@@ -123,9 +191,14 @@ base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, cons
                         .without_passes = o->without_passes,
                         .max_trips = o->max_trips,
                         .goal = o->goal,
+                        .asked = o->asked,
                         .generic = o->generic,
+                        .precise = o->precise,
                         .replay = o->replay,
                         .channels = channels};
+    if (o->asked != NULL && strcmp(o->asked, "balanced") == 0 && o->target->executable) {
+        choose_balanced(arena, ops, m, o, &how);
+    }
     return plan_build(arena, ops, m, &how, plan, d);
 }
 

@@ -107,6 +107,8 @@ lang_program *lang_stairs(base_arena *arena, const lang_program *p, bool wide, u
 /* In place of what makes one byte of two through their sum or difference, two products, a sum, one shift and a clamp: the same at
  * each of at most 65,536 pairs. *found: in how many stages. NULL: in none. */
 lang_program *lang_planes(base_arena *arena, const lang_program *p, uint64_t *work, uint32_t *found);
+/* Sums of floats of 32 and 16 bits are taken in f64 and rounded once: other bits, nearer to the exact ones. NULL: there are none. */
+lang_program *lang_precise(base_arena *arena, const lang_program *p);
 /* Sums of a recurrence that none of its rounds changes, each with the largest expression around it of which that is true, become stages
  * before it, which it reads: the same bits. wanted: is it worth while, of each such stage of program p, with its ranges? NULL: there are
  * none, or the node limit. */

@@ -103,6 +103,8 @@ static const lang_program *lower(base_arena *arena, const lang_program *raw, con
         return p;
     }
     uint32_t found = 0;
+    const lang_program *precise = o->precise ? lang_precise(arena, p) : NULL;
+    p = precise != NULL ? precise : p;
     p = plan_has(o->without, PLAN_MOVE_INLINE) ? p : lang_simplify(arena, inline_small_stages(arena, p));
     const bool before = !plan_has(o->without, PLAN_MOVE_HOIST) && o->goal != PLAN_SIZE;
     const lang_program *out = before ? lang_hoist(arena, p, plan_wants_before, o) : NULL;
@@ -699,7 +701,9 @@ base_status plan_build_once(base_arena *arena, ops_registry *ops, const ir_model
     p->without_passes = o->without_passes;
     p->max_trips = o->max_trips;
     p->goal = o->goal;
+    p->asked = o->asked != NULL ? o->asked : o->goal == PLAN_SIZE ? "size" : "latency";
     p->generic = o->generic;
+    p->precise = o->precise;
     p->channels = o->channels;
     plan_builder b = {.arena = arena, .ops = ops, .o = o, .plan = p, .graph = p->graph, .work = FIT_LIMIT, .d = d};
     b.of = plan_no_tensors(arena, p->graph->tensors.n);

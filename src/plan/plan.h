@@ -191,7 +191,9 @@ typedef struct plan_module {
     const char *without_passes;         /* nor these passes, for people, a blank between; NULL: none */
     uint64_t max_trips;                 /* rounds of a loop after which the run ends with an error; 0: no bound */
     plan_goal goal;
+    const char *asked; /* the goal that was asked for: "latency", "size", "balanced", "accuracy" */
     bool generic; /* one function for the layers of one shape, with their numbers as its argument; else one for each */
+    bool precise; /* sums of narrower floats are taken in f64 */
     uint64_t arena_bytes, arena_bound; /* the bound: max over stages of live bytes (this order, whole tensors) */
     uint64_t state_bytes, constant_bytes;
     /* which order won: "by size" ... "by search"; with "optimal (this order, whole tensors)" where nothing is below */
@@ -236,7 +238,8 @@ typedef struct plan_options {
     const char *without_passes; /* of plan_module */
     uint64_t max_trips;         /* of plan_module, as the next two */
     plan_goal goal;
-    bool generic;
+    const char *asked; /* of plan_module, as the next two; NULL: goal by its name */
+    bool generic, precise;
     plan_channels channels;
     const plan_replay *replay; /* whose order and places are taken; NULL: none */
 } plan_options;

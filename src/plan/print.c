@@ -345,8 +345,8 @@ void plan_print_json(base_text *out, const plan_module *p, const plan_flash *fla
              "\"unroll_k\":%u,\"alignment\":%u},\n",
              p->device->detected ? "true" : "false", m->vector_bytes, m->registers, m->tile_m, m->tile_n,
              m->depthwise_n, m->unroll_k, m->alignment);
-    base_put(out, "  \"goal\":\"%s\",\n  \"kernel\":\"%s\",\n", p->goal == PLAN_SIZE ? "size" : "latency",
-             p->generic ? "generic" : "specialized");
+    base_put(out, "  \"goal\":\"%s\",\n  \"kernel\":\"%s\",\n  \"accumulation\":\"%s\",\n", p->asked,
+             p->generic ? "generic" : "specialized", p->precise ? "precise" : "defined");
     base_put(out, "  \"arena\":{\"bytes\":%" PRIu64 ",\"lower_bound\":%" PRIu64 ",\"placement\":", p->arena_bytes,
              p->arena_bound);
     base_put_quoted(out, p->placement);

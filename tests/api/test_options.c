@@ -86,7 +86,8 @@ static void every_field(void **state) {
                                             {"disable", "tile,roll"},
                                             {"plan", "p.json"},
                                             {"memory_plan", "true"},
-                                            {"plan_lock", "l.json"}};
+                                            {"plan_lock", "l.json"},
+                                            {"accumulation", "precise"}};
     const burin_compile_options standard = BURIN_COMPILE_OPTIONS_INIT;
     burin_compile_options all = standard, copy = {0}, read = standard;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {

@@ -37,6 +37,7 @@ pathlib.Path("base/two.tflite").write_bytes(made.tflite_graphs(
 for name in ("l", "r"):
     pathlib.Path(f"base/{name}.bin").write_bytes(struct.pack("<6f", *range(6)))
 pathlib.Path("base/loop.ir").write_text(made.LOOP)
+burin("compile", "base/digits.tflite", "-o", "base/reals.onnx", "--no-check", "--quiet")
 pathlib.Path("base/moved.json").write_text(plans.moved(burin("plan", "base/digits.tflite", "--json").stdout))
 
 

@@ -5,8 +5,10 @@ import os
 import pathlib
 import random
 import re
+import struct
 import subprocess
 import tempfile
+from fractions import Fraction
 
 import made
 from made import Table
@@ -109,6 +111,51 @@ assert f"packed weights {weights}" in text and re.search(r"^functions  P_k\d+ ~\
 runs = [burin("run", "net.tflite", "--seed", "7", *words).stdout for words in
         ([], ["--provider", "host"], ["--provider", "host", "--goal", "size"], ["--provider", "host", "--kernel", "generic"])]
 assert len(set(runs)) == 1, runs
+
+# ---- balanced: the fewest cycles among plans within a tenth of the least flash and RAM ----
+def taken(*words):
+    plan = json.loads(burin("plan", "net.tflite", "--prefix", "P", "--device", "cortex-m4", "--json", *words).stdout)
+    return sum(k["cost"] for k in plan["kernels"]), sum(p["bytes"] for p in plan["flash"]["parts"]), plan["arena"]["bytes"], plan["goal"], plan["kernel"]
+
+
+ways = [taken("--goal", goal, "--kernel", kernel) for goal in ("latency", "size") for kernel in ("specialized", "generic")]
+least = [min(w[k] for w in ways) for k in range(3)]
+balanced = taken("--goal", "balanced")
+assert balanced[3] == "balanced" and balanced[:3] == min(w[:3] for w in ways if w[1] <= 1.1 * least[1] and w[2] <= 1.1 * least[2]), (balanced, ways)
+assert taken("--goal", "size")[1] <= balanced[1] <= taken()[1] and taken()[0] <= balanced[0] <= taken("--goal", "size")[0]
+assert taken("--goal", "balanced", "--kernel", "specialized")[4] == "specialized"
+assert "checked: " in burin("compile", "net.tflite", "-o", "balanced", "--prefix", "P", "--device", "cortex-m4", "--goal", "balanced", "--test", "3").stdout
+assert golden("balanced") == golden("plain")
+
+# ---- accuracy: sums of floats in 64 bits, rounded once; expected by exact fractions; integers are as ever ----
+K, N = 600, 3
+random.seed(3)
+f32 = [[struct.unpack("<f", struct.pack("<f", random.uniform(-1, 1) * 10 ** random.randint(0, 4)))[0] for _ in range(K)] for _ in range(N + 1)]
+exact = [sum(Fraction(a) * Fraction(b) for a, b in zip(f32[0], row)) for row in f32[1:]]
+pathlib.Path("x.npy").write_bytes(made.npy("<f4", (1, K), struct.pack(f"<{K}f", *f32[0])))
+data = "".join(struct.pack(f"<{K}f", *row).hex() for row in f32[1:])
+pathlib.Path("dot.ir").write_text('burin 1\nmodel "ir" "dot.ir"\n' + made.graph(
+    "main", 0, [f'f32[1,{K}] "x"', f'f32[{N},{K}] "w" = hex "{data}"', f'f32[1,{N}] "y"'], [0], [2], [("fully_connected", [0, 1], [2], '{act: text "none"}')]))
+
+
+def error(*words):
+    burin("run", "dot.ir", "--input", "x.npy", "--provider", "host", "--output-dir", "dot", "--quiet", "--force", *words)
+    return max(abs(Fraction(y) - e) for y, e in zip(struct.unpack(f"<{N}f", made.read_npy(pathlib.Path("dot/output_0.npy").read_bytes())[2]), exact))
+
+
+rounding = max(abs(e) for e in exact) * Fraction(2) ** -24 * Fraction(1001, 1000)  # to the nearest f32
+for device in ("generic", "host", "cortex-m4", "cortex-m0"):
+    errors = {goal: error("--device", device, "--goal", goal) for goal in ("latency", "size", "balanced", "accuracy")}
+    assert errors["accuracy"] <= rounding < min(errors["latency"], errors["size"], errors["balanced"]), (device, errors)
+    assert error("--device", device, "--accumulation", "precise") == errors["accuracy"]
+    assert error("--device", device, "--goal", "accuracy", "--accumulation", "defined") == errors["latency"]
+done = burin("compile", "dot.ir", "-o", "dot_c", "--prefix", "P", "--goal", "accuracy")
+assert "checked: " in done.stdout and json.loads(pathlib.Path("dot_c/P_plan.json").read_text())["accumulation"] == "precise"
+weights = re.search(r"static const (\w+) P_\w+\[\d+\]|const (\w+) P_\w+\[\d+\]", pathlib.Path("dot_c/P_weights.c").read_text())
+assert "float" in weights.groups(), weights  # not twice as large
+files = [{p.name: p.read_bytes() for p in pathlib.Path(folder).iterdir() if p.suffix in (".c", ".h")} for folder in ("plain", "exact")
+         if folder == "plain" or burin("compile", "net.tflite", "-o", "exact", "--prefix", "P", "--device", "cortex-m4", "--test", "3", "--goal", "accuracy")]
+assert files[0] == files[1]
 
 # ---- an option has an effect, or is an error ----
 for words, says in [(["--goal", "tiny"], "latency"), (["--kernel", "shared"], "generic"), (["--goal", "size", "--target", "tflite"], "no effect"),

@@ -41,13 +41,16 @@ EFFECTS = {
     "data_name": {"words": ["--target", "onnx", "--external-data"], "look": "code", "says": "--output", "values": {
         "n.onnx": "`-o n.onnx` names it n.onnx.data", "o.onnx": "`-o o.onnx` names it o.onnx.data"}},
     "exact": {"words": ["--target", "onnx"], "look": "code", "values": {"true": "integer arithmetic, bit for bit", "false": "reals between roundings"}},
-    "goal": {"words": ["--device", "cortex-m4"], "look": "code", "values": {"latency": "the fewest predicted cycles", "size": "the least flash"}},
+    "goal": {"words": ["--device", "cortex-m4"], "model": "reals.onnx", "look": "code", "values": {
+        "latency": "the fewest predicted cycles", "balanced": "the fewest among plans within a tenth of the least flash and RAM", "size": "the least flash", "accuracy": "sums of floats in 64 bits"}},
     "kernel": {"words": ["--device", "cortex-m4"], "look": "code", "values": {
         "generic": "one function for layers of one shape", "specialized": "a function for each layer"}},
     "disable": {"look": "code", "values": {"tile": "no register tiles", "tile,depthwise": "neither these nor channels side by side"}},
     "plan": {"look": "code", "values": {"../made_plan.json": "the places that it was made with", "../moved_plan.json": "the places that were edited"}},
     "memory_plan": {"words": ["--target", "tflite"], "look": "code", "values": {"true": "where values may lie, as metadata", "false": "no such metadata"}},
     "plan_lock": {"look": "status", "values": {"../made_plan.json": "nothing, where the plan is that one", "../moved_plan.json": "an error that says what differs"}},
+    "accumulation": {"model": "reals.onnx", "look": "code", "values": {
+        "defined": "sums of floats as the definition has them", "precise": "sums of floats in 64 bits, rounded once"}},
 }
 
 spec = importlib.util.spec_from_file_location("options_page", support.SOURCE / "scripts/options_page.py")
@@ -68,6 +71,7 @@ assert [*EFFECTS["opt_level"]["values"]] == rows["opt_level"].value.split("|")
 os.chdir(tempfile.mkdtemp())
 shutil.copy(support.SOURCE / "demo/digits.tflite", "digits.tflite")
 pathlib.Path("loop.ir").write_text(made.LOOP)
+burin("compile", "digits.tflite", "-o", "reals.onnx", "--no-check", "--quiet")
 pathlib.Path("made_plan.json").write_text(burin("plan", "digits.tflite", "--json").stdout)
 pathlib.Path("moved_plan.json").write_text(plans.moved(pathlib.Path("made_plan.json").read_text()))
 

@@ -235,8 +235,8 @@ static int64_t weight_of(const c_tile *t, int64_t element, int64_t addend) {
 /* The type that the packed integers need. */
 static base_type pack_type(const c_tile *t, int64_t addend) {
     const lang_tensor *b = &t->u->p->tensors.at[lang_at(t->u->p, t->roles.b.read)->index];
-    if (base_type_is_float(b->type)) {
-        return t->type;
+    if (base_type_is_float(b->type)) { /* a product with an element of f64 is one of f64 */
+        return t->type == BASE_F64 && b->type != BASE_F64 ? BASE_F32 : t->type;
     }
     uint64_t elements = 1;
     int64_t lo = 0, hi = 0;

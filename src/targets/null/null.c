@@ -21,6 +21,7 @@ const target_interface target_null = {
     .extension = NULL,
     .executable = false,
     .needs_plan = true,
-    .unused = "prefix layout weights test no-check check-cases compiler opset external-data exact kernel memory-plan",
+    .unused = "prefix layout weights test no-check check-cases compiler opset external-data exact kernel memory-plan "
+              "accumulation",
     .emit = emit,
 };

@@ -11,7 +11,7 @@ import made
 import support
 from support import burin
 
-COMMANDS = ("compile", "inspect", "plan", "explain", "run", "verify", "targets", "devices", "moves", "operators", "providers",
+COMMANDS = ("compile", "inspect", "plan", "explain", "diff", "run", "verify", "targets", "devices", "moves", "operators", "providers",
             "conform")
 
 

@@ -9,9 +9,6 @@
 #include "ops/embedded.h"
 #include "ops/ops.h"
 
-#define COST_LIMIT                                                                                                     \
-    (UINT64_C(1) << 40) /* scalar operations of one operator: far above any network's, far below for ever */
-
 #define ELEMENT_LIMIT ((uint64_t)INT32_MAX) /* of a tensor that an operator computes: what a module can index */
 
 /* A text that the caller added. */
@@ -29,6 +26,7 @@ struct ops_registry {
     BASE_VEC(const char *) names; /* of operators: the files' names without .op */
     base_map *number;             /* name -> index in names */
     BASE_VEC(size_t) source;      /* index in ops_sources of names.at[i] */
+    uint64_t instantiated;        /* how many programs were made */
 };
 
 static bool is_shared(const ops_source *s) {
@@ -59,6 +57,10 @@ size_t ops_count(const ops_registry *r) {
 
 const char *ops_name(const ops_registry *r, size_t i) {
     return r->names.at[i];
+}
+
+uint64_t ops_instantiated(const ops_registry *r) {
+    return r->instantiated;
 }
 
 static size_t find(const ops_registry *r, const char *op) {
@@ -217,9 +219,9 @@ static base_status check_limits(base_arena *arena, const lang_program *p, const 
                               elements);
         }
     }
-    if (lang_cost(p) > COST_LIMIT) {
-        return base_error(d, place, "it would take %" PRIu64 " scalar operations; an operator may take 2^40",
-                          lang_cost(p));
+    const uint64_t cost = lang_cost(p);
+    if (cost > OPS_MOST_COST) {
+        return base_error(d, place, "it would take %" PRIu64 " scalar operations; an operator may take 2^40", cost);
     }
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     uint32_t depth = lang_depth(scratch, p);
@@ -279,6 +281,7 @@ static base_status instantiate(base_arena *arena, ops_registry *r, const ir_mode
         call.goals = goal->names;
         call.goal_count = goal->count;
     }
+    r->instantiated++;
     base_status status = lang_instantiate(arena, library, &call, out, d);
     return status == BASE_OK ? check_limits(arena, *out, &place, d) : status;
 }

@@ -21,10 +21,15 @@ base_status ops_add(ops_registry *r, const char *file, const char *text, size_t 
 bool ops_has(ops_registry *r, const char *op); /* by file name: parses nothing */
 size_t ops_count(const ops_registry *r);
 const char *ops_name(const ops_registry *r, size_t i); /* sorted */
+/* How many programs it has made of definitions so far: what a walk over a graph is held to. */
+uint64_t ops_instantiated(const ops_registry *r);
 /* The library that holds op (parsed now if it was not). A parse error is our own fault: reported, NULL. */
 const lang_library *ops_library(ops_registry *r, const char *op, base_diags *d);
 /* The definition's text, for documentation. */
 const char *ops_source_text(const ops_registry *r, const char *op);
+
+/* Scalar operations of one operator: far above any network's, far below for ever. */
+#define OPS_MOST_COST (UINT64_C(1) << 40)
 
 typedef struct ops_goal {
     const char *const *names; /* "litert" ... */

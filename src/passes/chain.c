@@ -11,6 +11,7 @@
 
 #define MOST_NODES 16u     /* of one chain */
 #define MOST_WORK 512u     /* nodes of its expressions */
+#define MOST_RAW 65536u    /* nodes of its expressions as instantiated, of a chain that is not tried */
 #define FOLD_LIMIT 65536u  /* bytes of one table */
 #define LARGEST_NAME 64u   /* of the words of the file, joined */
 #define MOST_BETWEEN 4096u /* nodes between producer and consumer that are looked at */
@@ -18,8 +19,11 @@
 /* What a node is, once it was asked. */
 typedef struct element_wise {
     bool asked, is;
+    bool by_contents;  /* its definition looked at what constants hold */
     uint32_t work;     /* nodes of its expression */
     uint64_t at_point; /* inputs that are read only where the output's element is */
+    uint64_t nodes;    /* of its program as instantiated */
+    uint64_t cost;     /* of that */
 } element_wise;
 
 typedef struct chainer {
@@ -94,8 +98,12 @@ static const element_wise *ask(chainer *x, uint32_t i) {
     lang_program *p = NULL;
     if (ops_instantiate(scratch, x->e->c->ops, x->e->m, x->e->g, n, &x->e->c->goal, &p, &ignored) == BASE_OK &&
         p->outputs.n == 1 && !has_reductions(p)) {
+        const lang_program *raw = p;
         p = lang_simplify(scratch, lang_fold(scratch, p, FOLD_LIMIT));
         out->is = p->stages.n == 1 && p->stages.at[0].rec < 0 && reads_elements(scratch, p, out);
+        out->by_contents = raw->by_contents;
+        out->nodes = raw->nodes.n;
+        out->cost = out->is ? lang_cost(raw) : 0;
     }
     base_arena_free(scratch);
     return out;
@@ -260,17 +268,43 @@ static const char *joined_words(const passes_edit *e, const uint32_t *nodes, siz
     return t.at;
 }
 
-/* Without what only this call knows: so the graph can be read again. */
-static bool stands_alone(const passes_edit *e, uint32_t graph, base_arena *scratch) {
-    const ir_graph *g = &e->m->graphs.at[graph];
+/* A node that was asked without a look at contents is the same without them. */
+static bool node_stands_alone(const chainer *x, const ir_graph *g, uint32_t node, const ir_node *n,
+                              base_arena *scratch) {
+    const passes_edit *e = x->e;
     base_diags ignored = {.arena = scratch};
     lang_program *p;
+    return !x->of[node].by_contents ||
+           ops_instantiate(scratch, e->c->ops, e->m, g, n, &e->c->goal, &p, &ignored) == BASE_OK;
+}
+
+/* Without what only this call knows: so the graph can be read again. nodes: those of the outer graph that it holds. */
+static bool stands_alone(const chainer *x, uint32_t graph, const uint32_t *nodes, base_arena *scratch) {
+    const ir_graph *g = &x->e->m->graphs.at[graph];
     for (size_t i = 0; i < g->nodes.n; i++) {
-        if (ops_instantiate(scratch, e->c->ops, e->m, g, &g->nodes.at[i], &e->c->goal, &p, &ignored) != BASE_OK) {
+        if (!node_stands_alone(x, g, nodes[i], &g->nodes.at[i], scratch)) {
             return false;
         }
     }
     return true;
+}
+
+/* Linked it is within all limits: each node is by itself, and so is the sum of what adds up. */
+static bool surely_links(const chainer *x, const uint32_t *nodes, size_t n) {
+    uint64_t raw = 0, cost = 0;
+    for (size_t k = 0; k < n; k++) {
+        raw += x->of[nodes[k]].nodes;
+        cost += x->of[nodes[k]].cost;
+    }
+    return raw <= MOST_RAW && cost <= OPS_MOST_COST / 2;
+}
+
+static bool links(const chainer *x, const ir_node *fused, const uint32_t *nodes, size_t n, base_arena *scratch) {
+    const passes_edit *e = x->e;
+    base_diags ignored = {.arena = scratch};
+    lang_program *p;
+    return surely_links(x, nodes, n) ||
+           ops_instantiate(scratch, e->c->ops, e->m, e->g, fused, &e->c->goal, &p, &ignored) == BASE_OK;
 }
 
 static void make_fused(chainer *x, uint32_t i, uint32_t *map) {
@@ -283,9 +317,7 @@ static void make_fused(chainer *x, uint32_t i, uint32_t *map) {
     sort(nodes, n);
     body b = make_body(e, nodes, n, map);
     base_arena *scratch = base_arena_new(base_arena_memory(e->c->arena));
-    base_diags ignored = {.arena = scratch};
     ir_node fused = e->g->nodes.at[i];
-    lang_program *p;
     fused.source_name = joined_words(e, nodes, n);
     const char *name = fused.source_name;
     passes_become(e->c, &fused, "fused", b.inputs, b.input_count);
@@ -295,8 +327,7 @@ static void make_fused(chainer *x, uint32_t i, uint32_t *map) {
     for (size_t k = 0; k < n; k++) {
         passes_join_ids(e->c, &fused, &fused, &e->g->nodes.at[nodes[k]]);
     }
-    if (stands_alone(e, b.graph, scratch) &&
-        ops_instantiate(scratch, e->c->ops, e->m, e->g, &fused, &e->c->goal, &p, &ignored) == BASE_OK) {
+    if (stands_alone(x, b.graph, nodes, scratch) && links(x, &fused, nodes, n, scratch)) {
         for (size_t k = 0; k < n; k++) {
             e->gone[nodes[k]] = nodes[k] != i;
         }

@@ -9,6 +9,7 @@
 base_memory rewritten_memory;
 static base_arena *arena;
 static base_text after;
+static uint64_t instantiated;
 
 static uint32_t seed;
 
@@ -122,6 +123,7 @@ const char *rewritten(const char *text, const char *passes, double tolerance) {
         ir_parse(arena, "b", text, strlen(text), &b, &d) != BASE_OK || passes_run(&c, b, &d) != BASE_OK) {
         return d.list.n > 0 ? d.list.at[0].message : "refused";
     }
+    instantiated = ops_instantiated(ops);
     ir_print(&after, b);
     const char *wrong = compare(ops, a, b, tolerance, &d);
     if (wrong != NULL) {
@@ -137,4 +139,8 @@ const char *rewritten(const char *text, const char *passes, double tolerance) {
 
 const char *rewritten_text(void) {
     return after.at;
+}
+
+uint64_t rewritten_instantiated(void) {
+    return instantiated;
 }

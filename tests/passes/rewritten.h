@@ -14,5 +14,7 @@ extern base_memory rewritten_memory; /* main guards it */
 const char *rewritten(const char *text, const char *passes, double tolerance);
 /* The graph after the last call, as text. */
 const char *rewritten_text(void);
+/* How many programs the passes of the last call made of definitions. */
+uint64_t rewritten_instantiated(void);
 
 #endif

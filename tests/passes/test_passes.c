@@ -1081,6 +1081,17 @@ static void what_would_need_more_memory_stays(void **state) {
                         "quantize dequantize");
 }
 
+/* A walk over a large graph takes as long as there are programs to be made of definitions. */
+static void each_node_of_a_chain_is_instantiated_once(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(CHAIN(V(2) V(3) V(4) V(5) V(6), "%0", "%6",
+                                        "node mul (%0, %1) -> (%2) {act: text \"none\"}\n node tanh (%2) -> (%3)\n" ADD(
+                                            3, 1, 4) "\n node exp (%4) -> (%5)\n node abs (%5) -> (%6)\n"),
+                                  "chain", 0),
+                        "fused");
+    assert_int_equal(rewritten_instantiated(), 5);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_moves_nothing_vanishes),
@@ -1106,6 +1117,7 @@ int main(void) {
         cmocka_unit_test(what_reads_other_elements_or_sums_stays),
         cmocka_unit_test(integers_do_not_depend_on_contractions),
         cmocka_unit_test(what_would_need_more_memory_stays),
+        cmocka_unit_test(each_node_of_a_chain_is_instantiated_once),
     };
     if (BASE_GUARD(&rewritten_memory, &guard)) {
         return 1;

@@ -531,8 +531,53 @@ static bool copy_all(base_arena *scratch, lang_rewriter *w, const uint32_t *map)
     return true;
 }
 
+/* ---- passes ---- */
+
+static lang_ref new_ref(const lang_rewriter *w, lang_ref r) {
+    return r != 0 ? w->memo.at[r] : 0;
+}
+
+static bool same_node(const lang_rewriter *w, lang_ref r, const uint32_t *map) {
+    const lang_node *a = lang_at(w->from, r), *b = lang_at(w->to, w->memo.at[r]);
+    bool same = a->kind == b->kind && a->type == b->type && a->code == b->code && a->has_fill == b->has_fill &&
+                a->flat == b->flat && a->count == b->count && a->value.u == b->value.u &&
+                b->index == (a->kind == LANG_READ ? map[a->index] : a->index);
+    for (uint32_t k = 0; same && k < a->count; k++) {
+        same = lang_operand(w->to, w->memo.at[r], k) == new_ref(w, lang_operand(w->from, r, k));
+    }
+    return same;
+}
+
+/* Every node that was read became one like it. How they are numbered does not count: a pass goes from a root through operands in
+ * their order, and asks of what it reads for nothing else. */
+static bool same_nodes(const lang_rewriter *w, const uint32_t *map) {
+    bool same = true;
+    for (lang_ref r = 1; same && r < w->memo.n; r++) {
+        same = w->memo.at[r] == 0 || same_node(w, r, map);
+    }
+    return same;
+}
+
+/* Another pass over what w made would make nothing else of it. */
+static bool is_settled(const lang_rewriter *w, const uint32_t *map) {
+    const lang_program *p = w->from, *q = w->to;
+    bool same = same_nodes(w, map);
+    for (uint32_t t = 0; same && t < p->tensors.n; t++) {
+        const lang_tensor *a = &p->tensors.at[t], *b = &q->tensors.at[map[t]];
+        for (uint32_t k = 0; same && k < a->rank; k++) {
+            same = a->dim[k] == b->dim[k] && b->extent[k] == new_ref(w, a->extent[k]);
+        }
+    }
+    for (size_t i = 0; same && i < p->stages.n; i++) {
+        for (uint32_t k = 0; same && k < p->stages.at[i].var_count; k++) {
+            same = p->stages.at[i].vars[k].bound == q->stages.at[i].vars[k].bound;
+        }
+    }
+    return same;
+}
+
 /* One pass; *ranges: of p, then of what is returned. NULL: the rules grew the program over its limit. */
-static lang_program *pass(base_arena *scratch, const lang_program *p, lang_ranges **ranges) {
+static lang_program *pass(base_arena *scratch, const lang_program *p, lang_ranges **ranges, bool *settled) {
     uint32_t *map = BASE_NEWS(scratch, uint32_t, p->tensors.n + 1);
     lang_program *q = lang_like(scratch, p, NULL, map);
     simplifier x = {.q = q, .old = *ranges, .now = lang_ranges_new(scratch, q)};
@@ -541,6 +586,7 @@ static lang_program *pass(base_arena *scratch, const lang_program *p, lang_range
     q->node_limit = p->node_limit < 2 * p->nodes.n + 4096 ? 2 * p->nodes.n + 4096 : p->node_limit;
     bool fine = copy_all(scratch, &w, map);
     q->node_limit = p->node_limit;
+    *settled = fine && is_settled(&w, map);
     *ranges = lang_ranges_new(scratch, q);
     share_contents(x.old, *ranges, q, false);
     return fine ? q : NULL;
@@ -550,8 +596,9 @@ lang_program *lang_simplify(base_arena *arena, const lang_program *p) {
     base_arena *scratch = base_arena_new(base_arena_memory(arena));
     lang_ranges *ranges = lang_ranges_new(scratch, p);
     const lang_program *best = p;
-    for (uint32_t k = 0; k < PASSES; k++) {
-        const lang_program *q = pass(scratch, best, &ranges);
+    bool settled = false;
+    for (uint32_t k = 0; k < PASSES && !settled; k++) {
+        const lang_program *q = pass(scratch, best, &ranges, &settled);
         if (q == NULL) {
             break;
         }

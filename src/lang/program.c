@@ -10,8 +10,13 @@
 #include "lang/program.h"
 #include "lang/words.h"
 
+typedef struct slot {
+    lang_ref ref;  /* 0: free */
+    uint32_t hash; /* of the node there: most others are told apart by it */
+} slot;
+
 struct lang_table {
-    lang_ref *slot;
+    slot *slot;
     size_t capacity; /* a power of two; 0: there is none yet */
     bool full;
 };
@@ -26,7 +31,7 @@ lang_program *lang_program_new(base_arena *arena, const char *name) {
     p->node_limit = DEFAULT_NODE_LIMIT;
     p->table = BASE_NEW(arena, struct lang_table);
     p->table->capacity = FIRST_CAPACITY;
-    p->table->slot = BASE_NEWS(arena, lang_ref, p->table->capacity);
+    p->table->slot = BASE_NEWS(arena, slot, p->table->capacity);
     (void)BASE_PUSH(arena, &p->nodes);
     return p;
 }
@@ -128,24 +133,40 @@ static bool same_node(const lang_program *p, lang_ref r, const lang_node *n, con
            (n->count == 0 || memcmp(p->operands.at + m->first, operands, n->count * sizeof *operands) == 0);
 }
 
-static lang_ref *find_slot(const lang_program *p, const lang_node *n, const lang_ref *operands) {
-    size_t mask = p->table->capacity - 1;
-    size_t i = (size_t)hash_node(n, operands) & mask;
-    while (p->table->slot[i] != 0 && !same_node(p, p->table->slot[i], n, operands)) {
+static slot *find_slot(const lang_program *p, const lang_node *n, const lang_ref *operands, uint32_t hash) {
+    const size_t mask = p->table->capacity - 1;
+    slot *slots = p->table->slot;
+    size_t i = hash & mask;
+    while (slots[i].ref != 0 && (slots[i].hash != hash || !same_node(p, slots[i].ref, n, operands))) {
         i = (i + 1) & mask;
     }
-    return &p->table->slot[i];
+    return &slots[i];
+}
+
+static void put(struct lang_table *t, lang_ref ref, uint32_t hash) {
+    size_t i = hash & (t->capacity - 1);
+    while (t->slot[i].ref != 0) {
+        i = (i + 1) & (t->capacity - 1);
+    }
+    t->slot[i] = (slot){ref, hash};
 }
 
 static void grow_table(lang_program *p) {
     struct lang_table *t = p->table;
+    const slot *old = t->slot;
+    const size_t n = t->capacity;
     do {
         t->capacity = t->capacity > 0 ? 2 * t->capacity : FIRST_CAPACITY;
     } while (p->nodes.n > t->capacity);
-    t->slot = BASE_NEWS(p->arena, lang_ref, t->capacity);
-    for (lang_ref r = 1; r < p->nodes.n; r++) {
-        const lang_node *n = lang_at(p, r);
-        *find_slot(p, n, p->operands.at + n->first) = r;
+    t->slot = BASE_NEWS(p->arena, slot, t->capacity);
+    for (size_t i = 0; i < n; i++) {
+        if (old[i].ref != 0) {
+            put(t, old[i].ref, old[i].hash);
+        }
+    }
+    for (lang_ref r = 1; n == 0 && r < p->nodes.n; r++) { /* of a program that was kept */
+        const lang_node *x = lang_at(p, r);
+        put(t, r, (uint32_t)hash_node(x, p->operands.at + x->first));
     }
 }
 
@@ -154,9 +175,10 @@ static lang_ref intern(lang_program *p, lang_node n, const lang_ref *operands) {
     if (p->table->capacity == 0) { /* of a program that was kept */
         grow_table(p);
     }
-    lang_ref *slot = find_slot(p, &n, operands);
-    if (*slot != 0) {
-        return *slot;
+    const uint32_t hash = (uint32_t)hash_node(&n, operands);
+    slot *at = find_slot(p, &n, operands, hash);
+    if (at->ref != 0) {
+        return at->ref;
     }
     if (p->table->full || p->nodes.n >= p->node_limit) {
         p->table->full = true;
@@ -170,7 +192,7 @@ static lang_ref intern(lang_program *p, lang_node n, const lang_ref *operands) {
     }
     lang_ref r = (lang_ref)p->nodes.n;
     *BASE_PUSH(p->arena, &p->nodes) = n;
-    *slot = r;
+    *at = (slot){r, hash};
     if (p->nodes.n * 2 > p->table->capacity) {
         grow_table(p);
     }

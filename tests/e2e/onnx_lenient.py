@@ -60,3 +60,20 @@ refused([onnx.node("ReduceSum", ["s", "axes"], ["y"])], [S], [onnx.tensor("axes"
 assert run([onnx.node("If", [], []), onnx.node("Neg", ["x"], ["y"])], [X], ["x.npy"]) == [3, 1, -1, -3]
 again = onnx.field(8, onnx.field(1, "") + onnx.field(2, 21))
 assert run([onnx.node("Neg", ["x"], ["y"])], [X], ["x.npy"], more=again) == [3, 1, -1, -3]
+
+# the same in another version: the last one holds (Squeeze has its axes as an input since 13), which is said
+again = onnx.field(8, onnx.field(1, "") + onnx.field(2, 11))
+squeeze = onnx.node("Squeeze", ["x"], ["y"], axes=[0])
+assert run([squeeze], [X], ["x.npy"], more=again, says='domain "" is imported in versions 21 and 11: the last one holds') == [-3, -1, 1, 3]
+
+# constants of one name: the last one holds, wherever it stands, which is said; of what is no constant it is a fault
+first, last = (onnx.node("Constant", [], ["k"], value=("tensor", onnx.tensor("", "f32", [1], [v]))) for v in (10, 100))
+assert run([first, onnx.node("Add", ["x", "k"], ["y"]), last], [X], ["x.npy"], says='node[0] Constant: "k" is also what node[2] Constant gives: the last one holds') == [97, 99, 101, 103]
+refused([first, onnx.node("Neg", ["x"], ["k"]), onnx.node("Add", ["x", "k"], ["y"])], [X], says='output 0 is "k", and so is another value')
+
+# LayerNormalization before version 17: a scale of more digits than the input decides what the output is; of version 17 it is a fault
+pathlib.Path("half.npy").write_bytes(npy("<f2", (1, 4), struct.pack("<4e", -3, -1, 1, 3)))
+H, norm = onnx.value("h", "f16", [1, 4]), [onnx.node("LayerNormalization", ["h", "one"], ["y"], axis=1)]
+made = run(norm, [H], ["half.npy"], [one], opset=13, says="input 0 is f16, and input 1 is f32: input 0 is made f32, and the output is")
+assert max(abs(a - b) for a, b in zip(made, [v / (5 + 1e-5) ** 0.5 for v in (-3, -1, 1, 3)])) < 1e-6, made
+refused(norm, [H], [one], opset=17, says="S is f32, and must be f16")

@@ -92,6 +92,7 @@
 #define RANK_OF(input, rank) STEP(rank_of, NULL, NULL, NULL, 0, input, rank)
 #define RANK_UNLIKE(input, rank) STEP(rank_of, NULL, NULL, "of another domain is not written with", 0, input, rank)
 #define GROUPS(each) STEP(groups, NULL, NULL, NULL, 0, each, 0)
+#define WIDER(input, like) STEP(wider, NULL, NULL, NULL, 0, input, like)
 #define READ_ONLY STEP(read_only, NULL, NULL, NULL, 0, 0, 0)
 #define UNCHECKED STEP(unchecked, NULL, NULL, NULL, 0, 0, 0)
 #define OUTPUTS(most, remedy) STEP(outputs, NULL, NULL, remedy, 0, most, 0)

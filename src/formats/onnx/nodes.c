@@ -329,9 +329,9 @@ static void read_node(onnx_reader *r, const wire_path *outer, const wire_pb_fiel
 }
 
 void onnx_read_nodes(onnx_reader *r, const wire_path *outer, const wire_pb_field *nodes, size_t n, onnx_scope *scope) {
-    const uint32_t *order = onnx_order(r, outer, nodes, n);
-    for (size_t i = 0; i < n && !wire_pb_failed(&r->pb); i++) {
-        const size_t at = order ? order[i] : i;
+    const onnx_ordered *order = onnx_order(r, outer, nodes, n);
+    for (size_t i = 0; i < (order ? order->n : n) && !wire_pb_failed(&r->pb); i++) {
+        const size_t at = order ? order->at[i] : i;
         read_node(r, outer, &nodes[at], at, scope);
     }
 }

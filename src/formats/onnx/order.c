@@ -1,7 +1,8 @@
 /* order.c - an order of a graph's nodes in which each stands behind those that give what it needs.
  *
  * Takes untrusted NodeProtos. The standard wants them in such an order, and files have others. What a graph in an attribute needs
- * of the graphs around it, its node needs. The order of the file stays where it can be executed; a cycle is a fault.
+ * of the graphs around it, its node needs. The order of the file stays where it can be executed; a cycle is a fault. Of constants of
+ * one name the last one counts, as it does for ONNX Runtime: the others are left out, which is said.
  * O(fields of the nodes, and of those in their graphs), each list of nodes once.
  */
 #include "formats/onnx/reader.h"
@@ -25,6 +26,7 @@ typedef struct walk {
     BASE_VEC(uint32_t) needs; /* nodes, of one after another */
     size_t *first;            /* of each node: where its needs begin; one more at the end */
     bool late;                /* a node needs one that is not before it */
+    bool *replaced;           /* a constant whose name a later one gives again; NULL: none is */
 } walk;
 
 static wire_path place_of(const walk *w, size_t node) {
@@ -128,6 +130,29 @@ static void need_graph(walk *w, size_t node, const wire_path *path, wire_message
     }
 }
 
+static bool is_constant(walk *w, size_t node) {
+    const wire_path path = place_of(w, node);
+    const base_bytes type = field_of(w, &path, &w->nodes[node], ONNX_NODE_OP_TYPE),
+                     domain = field_of(w, &path, &w->nodes[node], ONNX_NODE_DOMAIN);
+    return !domain.size && type.size == strlen("Constant") && memcmp(type.at, "Constant", type.size) == 0;
+}
+
+/* A name that a node before this one gives, too. Where both are no constants it is a fault, reported when they are read. */
+static void give_again(walk *w, uint64_t *giver, size_t node, base_bytes name) {
+    if (*giver == node || !is_constant(w, *giver) || !is_constant(w, node)) {
+        return;
+    }
+    wire_path path = place_of(w, *giver);
+    path.note = "Constant";
+    const base_place place = {
+        .file = w->r->file, .path = wire_path_print(w->r->arena, &path), .byte = w->nodes[*giver].at, .has_byte = true};
+    base_warn(w->r->d, &place, "\"%s\" is also what node[%zu] Constant gives: the last one holds",
+              base_printable(w->r->arena, (const char *)name.at, name.size, 60), node);
+    w->replaced = w->replaced ? w->replaced : BASE_NEWS(w->r->arena, bool, w->n);
+    w->replaced[*giver] = true;
+    *giver = node;
+}
+
 static void gather(walk *w) {
     bool is_new;
     for (size_t i = 0; i < w->n; i++) {
@@ -140,6 +165,8 @@ static void gather(walk *w) {
             uint64_t *giver = name.size ? base_map_put(w->givers, name.at, name.size, &is_new) : NULL;
             if (giver && is_new) {
                 *giver = i;
+            } else if (giver) {
+                give_again(w, giver, i, name);
             }
         }
     }
@@ -184,20 +211,20 @@ static void report_cycle(walk *w, const uint32_t *stack, size_t n, uint32_t agai
                         text.at);
 }
 
-static void place(walk *w, uint32_t *order) {
+static void place(walk *w, onnx_ordered *order) {
     base_arena *a = w->r->arena;
     uint8_t *state = BASE_NEWS(a, uint8_t, w->n);
-    size_t *next = BASE_NEWS(a, size_t, w->n), placed = 0;
+    size_t *next = BASE_NEWS(a, size_t, w->n);
     uint32_t *stack = BASE_NEWS(a, uint32_t, w->n);
     for (uint32_t i = 0; i < w->n; i++) {
-        size_t depth = state[i] == WAITING;
+        size_t depth = state[i] == WAITING && !(w->replaced && w->replaced[i]);
         stack[0] = i;
         state[i] = depth ? OPEN : state[i];
         while (depth) {
             const uint32_t node = stack[depth - 1];
             if (next[node] == w->first[node + 1] - w->first[node]) {
                 state[node] = PLACED;
-                order[placed++] = node;
+                order->at[order->n++] = node;
                 depth--;
                 continue;
             }
@@ -214,7 +241,7 @@ static void place(walk *w, uint32_t *order) {
     }
 }
 
-const uint32_t *onnx_order(onnx_reader *r, const wire_path *outer, const wire_pb_field *nodes, size_t n) {
+const onnx_ordered *onnx_order(onnx_reader *r, const wire_path *outer, const wire_pb_field *nodes, size_t n) {
     if (n < 2 || wire_pb_failed(&r->pb)) {
         return NULL;
     }
@@ -222,15 +249,16 @@ const uint32_t *onnx_order(onnx_reader *r, const wire_path *outer, const wire_pb
     r->orders = r->orders ? r->orders : base_map_new(r->arena);
     uint64_t *known = base_map_put(r->orders, &nodes[0].at, sizeof nodes[0].at, &is_new);
     if (!is_new) {
-        return (const uint32_t *)(uintptr_t)*known;
+        return (const onnx_ordered *)(uintptr_t)*known;
     }
     walk w = {.r = r, .outer = outer, .nodes = nodes, .n = n, .givers = base_map_new(r->arena)};
     w.first = BASE_NEWS(r->arena, size_t, n + 1);
     gather(&w);
-    if (wire_pb_failed(&r->pb) || !w.late) {
+    if (wire_pb_failed(&r->pb) || (!w.late && !w.replaced)) {
         return NULL;
     }
-    uint32_t *order = BASE_NEWS(r->arena, uint32_t, n);
+    onnx_ordered *order = BASE_NEW(r->arena, onnx_ordered);
+    order->at = BASE_NEWS(r->arena, uint32_t, n);
     place(&w, order);
     *known = (uint64_t)(uintptr_t)order;
     return wire_pb_failed(&r->pb) ? NULL : order;

@@ -226,8 +226,12 @@ void onnx_read_attribute(onnx_reader *r, const wire_path *path, wire_message m, 
                          onnx_attrs *out);
 
 /* ---- order.c ---- */
+typedef struct onnx_ordered {
+    uint32_t *at;
+    size_t n; /* without constants that others of their names replace */
+} onnx_ordered;
 /* An order in which each node stands behind those that give what it needs; NULL: that of the list, or a fault. */
-const uint32_t *onnx_order(onnx_reader *r, const wire_path *outer, const wire_pb_field *nodes, size_t n);
+const onnx_ordered *onnx_order(onnx_reader *r, const wire_path *outer, const wire_pb_field *nodes, size_t n);
 
 /* ---- nodes.c ---- */
 /* The nodes of a graph or function, which is at outer. */

@@ -113,6 +113,22 @@ int64_t onnx_version_of(const onnx_imports *imports, const char *domain) {
     return 0;
 }
 
+/* A domain that was imported in another version before: the last one counts, as it does for ONNX Runtime. */
+static void take_last(onnx_reader *r, const wire_path *path, uint64_t byte, onnx_imports *imports,
+                      const onnx_import *last) {
+    for (size_t i = 0; i < imports->n; i++) {
+        onnx_import *one = &imports->at[i];
+        if (strcmp(one->domain, last->domain) == 0) {
+            const base_place place = {
+                .file = r->file, .path = wire_path_print(r->arena, path), .byte = byte, .has_byte = true};
+            base_warn(r->d, &place, "domain \"%s\" is imported in versions %lld and %lld: the last one holds",
+                      base_printable(r->arena, one->domain, strlen(one->domain), 60), (long long)one->version,
+                      (long long)last->version);
+            one->version = last->version;
+        }
+    }
+}
+
 void onnx_read_import(onnx_reader *r, const wire_path *path, wire_message m, onnx_imports *out) {
     onnx_import import = {.domain = ""};
     uint64_t byte = m.at;
@@ -131,11 +147,10 @@ void onnx_read_import(onnx_reader *r, const wire_path *path, wire_message m, onn
         wire_pb_error(&r->pb, path, byte, "version %lld of domain \"%s\": versions 1 to %d are read",
                       (long long)import.version, base_printable(r->arena, import.domain, strlen(import.domain), 60),
                       ONNX_NEWEST_OPSET);
-    } else if (!wire_pb_failed(&r->pb) && known && known != import.version) {
-        wire_pb_error(&r->pb, path, byte, "domain \"%s\" is imported in versions %lld and %lld",
-                      base_printable(r->arena, import.domain, strlen(import.domain), 60), (long long)known,
-                      (long long)import.version);
-    } else if (!known) { /* exporters do say the same twice */
+    } else if (!known) {
         *BASE_PUSH(r->arena, out) = import;
+    } else if (known !=
+               import.version) { /* exporters do say the same twice, and a graph's versions beside older ones */
+        take_last(r, path, byte, out, &import);
     }
 }

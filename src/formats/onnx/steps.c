@@ -17,6 +17,15 @@ void onnx_op_error(onnx_op *op, const char *format, ...) {
     wire_pb_error(&op->r->pb, op->path, op->byte, "%s", message);
 }
 
+void onnx_op_warn(onnx_op *op, uint64_t byte, const char *format, ...) {
+    base_place place = {.file = op->r->file, .byte = byte, .has_byte = true};
+    place.path = wire_path_print(op->r->arena, op->path);
+    va_list list;
+    va_start(list, format);
+    base_warn(op->r->d, &place, "%s", base_vprintf(op->r->arena, format, list));
+    va_end(list);
+}
+
 void onnx_op_unsupported(onnx_op *op, const char *what, const char *remedy) {
     formats_note(op->r->notes, op->path, op->byte, what, remedy);
 }
@@ -167,9 +176,9 @@ void onnx_op_add_absent(onnx_op *op) {
 }
 
 /* A node in front of this one, which takes that input, and gives what this one takes then. */
-static ir_node *put_before(onnx_op *op, const char *word, size_t input, const ir_shape *shape) {
+static ir_node *put_before(onnx_op *op, const char *word, size_t input, base_type type, const ir_shape *shape) {
     ir_graph *g = onnx_graph_of(op->r, op->scope);
-    const uint32_t to = ir_tensor_add(op->r->m, g, "", onnx_op_input(op, input)->type, shape);
+    const uint32_t to = ir_tensor_add(op->r->m, g, "", type, shape);
     ir_node *before = ir_node_add(op->r->m, g, word, &op->inputs[input], 1, &to, 1, op->node->ids[0]);
     before->source_name = op->type;
     before->byte = op->byte;
@@ -188,12 +197,17 @@ void onnx_op_reshape(onnx_op *op, size_t input, const ir_shape *shape) {
         op->inputs[input] = ir_tensor_add(op->r->m, g, "", from.type, shape);
         g->tensors.at[op->inputs[input]].data = from.data;
     } else {
-        ir_attr_ints(op->r->m, put_before(op, "reshape", input, shape), "shape", shape->dim, shape->rank);
+        ir_attr_ints(op->r->m, put_before(op, "reshape", input, from.type, shape), "shape", shape->dim, shape->rank);
     }
 }
 
+void onnx_op_cast(onnx_op *op, size_t input, base_type type) {
+    const ir_shape shape = onnx_op_input(op, input)->shape;
+    put_before(op, "cast", input, type, &shape);
+}
+
 void onnx_op_slice(onnx_op *op, size_t input, const int64_t *begin, const ir_shape *shape) {
-    ir_node *slice = put_before(op, "slice", input, shape);
+    ir_node *slice = put_before(op, "slice", input, onnx_op_input(op, input)->type, shape);
     ir_attr_ints(op->r->m, slice, "begin", begin, shape->rank);
     ir_attr_ints(op->r->m, slice, "extents", shape->dim, shape->rank);
 }

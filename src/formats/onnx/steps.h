@@ -13,7 +13,7 @@ extern const onnx_step_kind onnx_step_int, onnx_step_float, onnx_step_text, onnx
     onnx_step_choice, onnx_step_equation;
 /* steps_types.c */
 extern const onnx_step_kind onnx_step_type, onnx_step_type_named, onnx_step_type_like, onnx_step_type_text,
-    onnx_step_type_is, onnx_step_saturate, onnx_step_wrap;
+    onnx_step_type_is, onnx_step_saturate, onnx_step_wrap, onnx_step_wider;
 /* steps_inputs.c */
 extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes, onnx_step_drop_in,
     onnx_step_broadcast, onnx_step_scalars_from, onnx_step_int_in, onnx_step_float_in;
@@ -73,6 +73,8 @@ const void *onnx_op_contents(const onnx_op *op, size_t i);
 bool onnx_op_pin(onnx_op *op, size_t input);
 /* That input with another shape of as many elements: a constant, or what a node before this one gives. */
 void onnx_op_reshape(onnx_op *op, size_t input, const ir_shape *shape);
+/* That input with its elements in that type, which a node before this one gives. */
+void onnx_op_cast(onnx_op *op, size_t input, base_type type);
 /* Of that input the part of that shape that begins there, which a node before this one gives. */
 void onnx_op_slice(onnx_op *op, size_t input, const int64_t *begin, const ir_shape *shape);
 /* The next of the constants that become inputs is absent. */
@@ -88,6 +90,8 @@ void onnx_op_add_constant(onnx_op *op, const char *name, base_type type, const i
 void onnx_put_list_as_floats(onnx_out *out, const char *attr);
 void onnx_put_list_as_ints(onnx_out *out, const char *attr);
 void onnx_op_error(onnx_op *op, const char *format, ...) ONNX_LIKE_PRINTF(2, 3);
+/* What is taken for the file's meaning, where the standard has none. */
+void onnx_op_warn(onnx_op *op, uint64_t byte, const char *format, ...) ONNX_LIKE_PRINTF(3, 4);
 /* Something valid that is not supported: "what is not supported; remedy". */
 void onnx_op_unsupported(onnx_op *op, const char *what, const char *remedy);
 bool onnx_op_failed(const onnx_op *op);

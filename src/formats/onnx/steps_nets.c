@@ -522,10 +522,8 @@ static void make_unchecked(onnx_op *op, const onnx_step *s) {
     for (size_t i = 0; i < op->attrs.n; i++) {
         onnx_attr *a = &op->attrs.at[i];
         if (!a->used) {
-            base_place place = {.file = op->r->file, .byte = a->byte, .has_byte = true};
-            place.path = wire_path_print(op->r->arena, op->path);
-            base_warn(op->r->d, &place, "%s: there is no such attribute: it is left out",
-                      base_printable(op->r->arena, a->name, strlen(a->name), 60));
+            onnx_op_warn(op, a->byte, "%s: there is no such attribute: it is left out",
+                         base_printable(op->r->arena, a->name, strlen(a->name), 60));
             a->used = true;
         }
     }

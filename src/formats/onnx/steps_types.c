@@ -150,3 +150,14 @@ static void put_wrap(onnx_out *out, const onnx_step *s) {
     }
 }
 const onnx_step_kind onnx_step_wrap = {"WRAP", make_wrap, put_wrap};
+
+/* Floats of an input that the operator needs in another one's type, which has all of them: runtimes take both. */
+static void make_wider(onnx_op *op, const onnx_step *s) {
+    const base_type from = onnx_op_input(op, (size_t)s->a)->type, to = onnx_op_input(op, (size_t)s->b)->type;
+    if (base_type_is_float(from) && base_type_is_float(to) && base_type_bits(from) < base_type_bits(to)) {
+        onnx_op_warn(op, op->byte, "input %d is %s, and input %d is %s: input %d is made %s, and the output is", s->a,
+                     base_type_name(from), s->b, base_type_name(to), s->a, base_type_name(to));
+        onnx_op_cast(op, (size_t)s->a, to);
+    }
+}
+const onnx_step_kind onnx_step_wider = {"WIDER", make_wider, NULL};

@@ -229,7 +229,35 @@ static void take_apart(scaler *s, size_t i, const qlinear *row) {
 
 /* ---- moves of quantised numbers ---- */
 
-/* All quantised inputs have one quantisation, and nothing else counts: the outputs have it, too. */
+static bool is_wrapped(const scaler *s, uint32_t t, base_type type, bool plain) {
+    const ir_tensor *x = t != IR_NONE ? &s->g->tensors.at[t] : NULL;
+    return x != NULL && (x->quant.n > 0 || (plain && x->type == type));
+}
+
+/* Does the definition take reals in the place of its quantised inputs and its outputs? plain: and of others of that type. */
+static bool takes_reals(scaler *s, const ir_node *n, base_type type, bool plain) {
+    base_arena *scratch = base_arena_new(base_arena_memory(s->c->arena));
+    base_diags ignored = {.arena = scratch};
+    const size_t tensors = s->g->tensors.n;
+    lang_program *p = NULL;
+    ir_node on_reals = *n;
+    on_reals.inputs = BASE_NEWS(scratch, uint32_t, n->input_count + 1);
+    on_reals.outputs = BASE_NEWS(scratch, uint32_t, n->output_count + 1);
+    for (size_t k = 0; k < n->input_count; k++) {
+        const uint32_t t = n->inputs[k];
+        on_reals.inputs[k] = is_wrapped(s, t, type, plain) ? reals_of(s, t) : t;
+    }
+    for (size_t k = 0; k < n->output_count; k++) {
+        on_reals.outputs[k] = reals_of(s, n->outputs[k]);
+    }
+    const bool takes = ops_instantiate(scratch, s->c->ops, s->m, s->g, &on_reals, &s->c->goal, &p, &ignored) == BASE_OK;
+    s->g->tensors.n = tensors;
+    base_arena_free(scratch);
+    return takes;
+}
+
+/* All quantised inputs have one quantisation, and nothing else counts: the outputs have it, too, and so have inputs that are moved
+ * together with them and had none. */
 static void wrap(scaler *s, size_t i) {
     const ir_node like = s->g->nodes.at[i];
     const ir_quant *quant = NULL;
@@ -254,6 +282,10 @@ static void wrap(scaler *s, size_t i) {
         return;
     }
     const ir_quant of = *quant;
+    const bool plain = !takes_reals(s, &like, type, false);
+    if (plain && !takes_reals(s, &like, type, true)) {
+        return;
+    }
     for (size_t k = 0; k < like.output_count; k++) {
         if (with_quant(s, like.outputs[k], &of) == IR_NONE) {
             return;
@@ -261,9 +293,9 @@ static void wrap(scaler *s, size_t i) {
     }
     for (size_t k = 0; k < like.input_count; k++) {
         const uint32_t t = like.inputs[k];
-        if (t != IR_NONE && s->g->tensors.at[t].quant.n > 0) {
-            const uint32_t real = reals_of(s, t);
-            passes_convert(s->m, s->g, "dequantize", t, real, &like);
+        if (is_wrapped(s, t, type, plain)) {
+            const uint32_t scaled = with_quant(s, t, &of), real = reals_of(s, t);
+            passes_convert(s->m, s->g, "dequantize", scaled, real, &like);
             s->g->nodes.at[i].inputs[k] = real;
         }
     }

@@ -5,9 +5,11 @@ import os
 import pathlib
 import random
 import re
+import struct
 import tempfile
 
 import onnx_build as onnx
+from made import npy
 from support import burin
 
 os.chdir(tempfile.mkdtemp())
@@ -142,3 +144,13 @@ write("quotient.onnx", [
 burin("compile", "quotient.onnx", "-o", "quotient.tflite", "--no-check")
 said = words("quotient.tflite")
 assert said[said.index("div"):] == ["div", "maximum", "minimum", "quantize", "dequantize"], said
+
+# ---- quantised numbers joined with some that no scale was stated of: those have it, too, and stay the numbers that they are ----
+pathlib.Path("joined.onnx").write_bytes(onnx.model(onnx.graph(
+    [node("QuantizeLinear", "x s z", "q"), node("Concat", "q k", "y", axis=0)], [onnx.value("x", "f32", [3]), onnx.value("k", "i8", [3])],
+    [onnx.value("y", "i8", [6])], [onnx.tensor("s", "f32", [], [0.5]), onnx.tensor("z", "i8", [], [3])]), 17))
+burin("compile", "joined.onnx", "-o", "joined.tflite")
+pathlib.Path("x.npy").write_bytes(npy("<f4", (3,), struct.pack("<3f", 1, -2, 300)))
+pathlib.Path("k.npy").write_bytes(npy("|i1", (3,), struct.pack("<3b", -128, 7, 127)))
+burin("run", "joined.tflite", "--input", "x.npy", "--input", "k.npy", "--output-dir", "joined", "--output-format", "raw", "--force")
+assert struct.unpack("<6b", pathlib.Path("joined/output_0.bin").read_bytes()) == (5, -1, 127, -128, 7, 127)

@@ -113,15 +113,21 @@ static uint64_t *choose_elements(base_arena *arena, uint64_t elements, uint64_t 
     return list;
 }
 
-/* What the module itself had there; of a constant that a graph was given, its contents. */
+/* What the module itself had there; of a constant that a graph was given, its contents. What nobody has made yet is something
+ * that the kernel was shown not to depend on (a sum whose bounds leave one value), so that it may come first: zeros will do. */
+static const void *input_of(const walker *w, uint32_t t, base_arena *scratch) {
+    const plan_tensor *x = &w->p->tensors.at[t];
+    return x->role == PLAN_CONSTANT ? x->data
+           : w->latest[t] != NULL   ? (const void *)w->latest[t]
+                                    : base_alloc(scratch, (size_t)x->bytes + 8, 1);
+}
+
 static const void **kernel_inputs(walker *w, const plan_kernel *k, base_arena *scratch, base_status *status) {
     const lang_program *raw = k->raw;
     const void **inputs = BASE_NEWS(scratch, const void *, raw->inputs.n + 1);
     for (size_t i = 0; i < raw->inputs.n; i++) { /* counts too */
         uint32_t t = k->inputs[i];
-        inputs[i] = t == IR_NONE                                ? NULL
-                    : w->p->tensors.at[t].role == PLAN_CONSTANT ? w->p->tensors.at[t].data
-                                                                : w->latest[t];
+        inputs[i] = t == IR_NONE ? NULL : input_of(w, t, scratch);
     }
     uint32_t traced[64];
     size_t n = check_traced(w->p, k, true, traced, 64);

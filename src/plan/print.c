@@ -69,6 +69,17 @@ bool plan_has_control(const plan_module *p) {
     return false;
 }
 
+/* Whether a step's number is another than its operator's in the file: then rows have both, as what is said below names steps. */
+static bool has_steps(const plan_module *p) {
+    for (size_t i = 0; i < p->kernels.n; i++) {
+        const plan_kernel *k = &p->kernels.at[i];
+        if (k->control != PLAN_COMPUTE || k->id_count == 0 || k->ids[0] != i) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* steps: rows have their numbers; cycles: the machine has a model. */
 static void put_row(base_text *out, base_arena *scratch, const plan_module *p, size_t i, bool steps, bool cycles) {
     const plan_kernel *k = &p->kernels.at[i];
@@ -110,7 +121,7 @@ static void put_peak(base_text *out, base_arena *scratch, const plan_module *p) 
     if (all == 0 || k >= p->kernels.n) { /* there may be no operator at all */
         return;
     }
-    base_put(out, "peak       %" PRIu64 " bytes live in operator %zu, %s:", live[k], k, p->kernels.at[k].op);
+    base_put(out, "peak       %" PRIu64 " bytes live in step %zu, %s:", live[k], k, p->kernels.at[k].op);
     for (size_t i = 0; i < n; i++) {
         const plan_tensor *t = &p->tensors.at[largest[i]];
         base_put(out, "%s %" PRIu64 " \"%s\"", i ? "," : "", t->bytes,
@@ -173,7 +184,7 @@ static void put_disabled(base_text *out, const plan_module *p, bool quoted) {
 
 void plan_print(base_text *out, const plan_module *p, const plan_flash *flash) {
     base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
-    const bool steps = plan_has_control(p);
+    const bool steps = has_steps(p);
     uint64_t cycles = 0;
     for (size_t i = 0; i < p->kernels.n; i++) {
         cycles += p->kernels.at[i].cost;

@@ -33,8 +33,14 @@ def check(model):
     for (_, _, offset, size), (y, height) in drawn:
         assert abs(height - size * scale) < 0.03 and abs(TOP + HEIGHT - y - (offset + size) * scale) < 0.03
     live = [sum(size for first, last, _, size in want if first <= k <= last) for k in range(len(plan["kernels"]))]
-    peak = re.search(r"^peak +(\d+) bytes live in operator (\d+), ", burin("plan", model).stdout, re.M)
+    peak = re.search(r"^peak +(\d+) bytes live in step (\d+), ", burin("plan", model).stdout, re.M)
     assert (int(peak[1]), int(peak[2])) == (max(live), live.index(max(live))), (peak[0], live)
+
+
+def steps(model, *words):
+    """Of each row of the table its step, where it has one, and its operator in the file."""
+    rows = [line.split() for line in burin("plan", model, *words).stdout.split("\n\n")[0].splitlines()]
+    return [row[:rows[0].index("operator")] for row in rows]
 
 
 pathlib.Path("dense.tflite").write_bytes(made.dense())
@@ -51,3 +57,16 @@ for words in (("--json",), ("--dump-after", "all")):
 # what holds the peak is no operator where there is none
 pathlib.Path("still.onnx").write_bytes(onnx.model(onnx.graph([onnx.node("Size", ["x"], ["y"])], [onnx.value("x", "f32", [4, 8])], [onnx.value("y", "i64", [])], [])))
 assert "peak " not in burin("plan", "still.onnx").stdout
+# steps have a column of their own where their numbers are not the file's: here one branch is done before the other
+NONE = '{act: text "none"}'
+pathlib.Path("branches.ir").write_text('burin 1\nmodel "ir" "branches.ir"\n' + made.graph(
+    "main", 0, ['i32[4] "x"', 'i32[256] "a"', 'i32[256] "b"', 'i32[64,4] "a2"', 'i32[64,4] "b2"', 'i32[4] "c"', 'i32[4] "d"', 'i32[4] "y"', 'i32[4] "turned"'],
+    [0], [7], [("tile", [0], [1], "{multiples: ints [64]}"), ("reverse", [0], [8], "{axes: ints [0]}"), ("tile", [8], [2], "{multiples: ints [64]}"),
+               ("reshape", [1], [3], "{shape: ints [64,4]}"),
+               ("reshape", [2], [4], "{shape: ints [64,4]}"), ("reduce_max", [3], [5], "{axes: ints [0]}"), ("reduce_min", [4], [6], "{axes: ints [0]}"),
+               ("add", [5, 6], [7], NONE)]))
+check("branches.ir")
+assert steps("branches.ir", "--disable", "order")[0] == ["id"]
+moved = steps("branches.ir")
+assert moved[0] == ["step", "id"] and [row[0] for row in moved[1:]] == [str(k) for k in range(len(moved) - 1)], moved
+assert [row[0] for row in moved[1:]] != [row[1] for row in moved[1:]], moved

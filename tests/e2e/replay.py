@@ -66,6 +66,18 @@ assert f"arena {arena + 64} bytes" in burin("plan", "digits.tflite", "--device",
 pathlib.Path("p.json").write_bytes(again["m_plan.json"])
 assert compiled("digits.tflite", "--device", "cortex-m4", "--plan", "p.json") == again
 
+# a sum that is 127 whatever it reads (relu, and 127 is the zero point) may come before what it reads is made
+pathlib.Path("top.ir").write_text('burin 1\nmodel "ir" "top.ir"\n' + made.graph(
+    "main", 0, ['i8[8] "x" quant {0.1:0}', 'i8[8] "turned" quant {0.1:0}', 'i8[8] "top" quant {0.05:127}'], [0], [1, 2],
+    [("reverse", [0], [1], "{axes: ints [0]}"), ("add", [1, 1], [2], '{act: text "relu"}')]))
+plan = json.loads(compiled("top.ir")["m_plan.json"])
+assert [k["op"] for k in plan["kernels"]] == ["reverse", "add"]
+plan["kernels"].reverse()
+next(t for t in plan["tensors"] if t["name"] == "top")["offset"] = 64
+pathlib.Path("p.json").write_text(json.dumps(plan))
+first = compiled("top.ir", "--plan", "p.json", "--test", "2")
+assert [k["op"] for k in json.loads(first["m_plan.json"])["kernels"]] == ["add", "reverse"] and json.loads(first["m_plan.json"])["check"]["checked"]
+
 # every order of the two branches' first operators, each where it belongs
 first = compiled("branches.ir", "--disable", "order")
 kernels = json.loads(first["m_plan.json"])["kernels"]

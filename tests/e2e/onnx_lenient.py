@@ -77,3 +77,6 @@ H, norm = onnx.value("h", "f16", [1, 4]), [onnx.node("LayerNormalization", ["h",
 made = run(norm, [H], ["half.npy"], [one], opset=13, says="input 0 is f16, and input 1 is f32: input 0 is made f32, and the output is")
 assert max(abs(a - b) for a, b in zip(made, [v / (5 + 1e-5) ** 0.5 for v in (-3, -1, 1, 3)])) < 1e-6, made
 refused(norm, [H], [one], opset=17, says="S is f32, and must be f16")
+
+# ThresholdedRelu is of the standard from version 10 on, and runtimes have it before
+assert run([onnx.node("ThresholdedRelu", ["x"], ["y"], alpha=0.5)], [X], ["x.npy"], opset=9) == [0, 0, 1, 3]

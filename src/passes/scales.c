@@ -396,7 +396,7 @@ static void one_sign(scaler *s) {
         }
         const bool is_input = is_in(s->g->inputs.at, s->g->inputs.n, t),
                    is_output = is_in(s->g->outputs.at, s->g->outputs.n, t);
-        if (!(is_input && is_output)) {
+        if (!(is_input && is_output) && (x->quant.n == 1 || !(is_input || is_output))) { /* no kernel turns channels */
             turn(s, is_input || is_output ? behind_the_border(s, t, is_input) : t, wanted);
         }
     }

@@ -154,3 +154,13 @@ pathlib.Path("x.npy").write_bytes(npy("<f4", (3,), struct.pack("<3f", 1, -2, 300
 pathlib.Path("k.npy").write_bytes(npy("|i1", (3,), struct.pack("<3b", -128, 7, 127)))
 burin("run", "joined.tflite", "--input", "x.npy", "--input", "k.npy", "--output-dir", "joined", "--output-format", "raw", "--force")
 assert struct.unpack("<6b", pathlib.Path("joined/output_0.bin").read_bytes()) == (5, -1, 127, -128, 7, 127)
+
+# ---- an output of 8 bits with a scale for each channel keeps its sign: nothing turns those ----
+pathlib.Path("channels.onnx").write_bytes(onnx.model(onnx.graph(
+    [node("QuantizeLinear", "x s z", "q", axis=0), node("DequantizeLinear", "q s z", "y", axis=0)], [onnx.value("x", "f32", [2])],
+    [onnx.value("q", "u8", [2]), onnx.value("y", "f32", [2])], [onnx.tensor("s", "f32", [2], [0.5, 0.25]), onnx.tensor("z", "u8", [2], [18, 3])]), 17))
+burin("compile", "channels.onnx", "-o", "channels.tflite")
+pathlib.Path("x.npy").write_bytes(npy("<f4", (2,), struct.pack("<2f", -1, 2)))
+burin("run", "channels.tflite", "--input", "x.npy", "--output-dir", "channels", "--output-format", "raw", "--force")
+assert pathlib.Path("channels/output_0.bin").read_bytes() == bytes([16, 11])
+assert struct.unpack("<2f", pathlib.Path("channels/output_1.bin").read_bytes()) == (-1, 2)

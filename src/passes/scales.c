@@ -2,7 +2,8 @@
  *
  * Takes quantize_linear and dequantize_linear with constant parameters, and the words of qlinear.def. Gives tensors with a quantisation
  * of their own, quantize and dequantize between them and reals, and the words on reals; what moves quantised numbers is
- * between conversions, too, so that other passes see reals alone. Numbers of 8 bits are all of one sign, the one that the
+ * between conversions, too, so that other passes see reals alone. Integers that other operators of few bits take as they are have
+ * no scale, which kernels would obey: their conversions stay ONNX's. Numbers of 8 bits are all of one sign, the one that the
  * weights need, and come out the same; the graph's inputs and outputs keep their type.
  */
 #include <string.h>
@@ -306,6 +307,68 @@ static void wrap(scaler *s, size_t i) {
     }
 }
 
+/* ---- numbers that an operator takes as they are ---- */
+
+/* A runtime's kernel would look at scales: the operator, no conversion, gives numbers of as few bits, or compares. */
+static bool looks_at_scales(const scaler *s, const ir_node *n) {
+    bool looks = false;
+    for (size_t k = 0; k < n->output_count; k++) {
+        const base_type type = s->g->tensors.at[n->outputs[k]].type;
+        looks = looks || is_quantised_type(type) || type == BASE_BOOL;
+    }
+    return looks && strcmp(n->op, "quantize") != 0 && strcmp(n->op, "quantize_linear") != 0;
+}
+
+static uint32_t list_of(scaler *s, const ir_tensor *t, base_type type, bool scales) {
+    const int64_t count = t->quant.n;
+    const ir_shape shape = ir_shape_of(count > 1, &count);
+    void *data = base_alloc(s->c->arena, (size_t)count, 8);
+    for (uint32_t k = 0; k < t->quant.n; k++) {
+        base_store(type, data, k,
+                   scales ? (base_value){.f = (double)t->quant.scale[k]} : (base_value){.i = t->quant.zero[k]});
+    }
+    return passes_constant_add(s->m, s->g, "", type, &shape, data);
+}
+
+/* A conversion of the tensor says its scale itself again, as ONNX's does. */
+static void say_scale(scaler *s, size_t i, uint32_t t) {
+    ir_node *n = &s->g->nodes.at[i];
+    const bool makes = n->outputs[0] == t;
+    const ir_tensor like = s->g->tensors.at[t];
+    const uint32_t inputs[3] = {n->inputs[0], list_of(s, &like, BASE_F32, true), list_of(s, &like, like.type, false)};
+    passes_become(s->c, n, makes ? "quantize_linear" : "dequantize_linear", inputs, 3);
+    ir_attr_int(s->m, n, "axis", like.quant.axis);
+    if (makes) {
+        ir_attr_text(s->m, n, "precision", "f32");
+    }
+}
+
+/* What an operator that kernels have with scales takes or gives as integers has none. */
+static void bare(scaler *s) {
+    bool *is_bare = BASE_NEWS(s->scratch, bool, s->g->tensors.n + 1);
+    const size_t tensors = s->g->tensors.n, nodes = s->g->nodes.n;
+    for (size_t i = 0; i < nodes; i++) {
+        const ir_node *n = &s->g->nodes.at[i];
+        for (size_t k = 0; looks_at_scales(s, n) && k < n->input_count + n->output_count; k++) {
+            const uint32_t t = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
+            if (t != IR_NONE && s->g->tensors.at[t].quant.n > 0) {
+                is_bare[t] = true;
+            }
+        }
+    }
+    for (size_t i = 0; i < nodes; i++) {
+        const ir_node *n = &s->g->nodes.at[i];
+        if (strcmp(n->op, "quantize") == 0 && is_bare[n->outputs[0]]) {
+            say_scale(s, i, n->outputs[0]);
+        } else if (strcmp(n->op, "dequantize") == 0 && is_bare[n->inputs[0]]) {
+            say_scale(s, i, n->inputs[0]);
+        }
+    }
+    for (uint32_t t = 0; t < tensors; t++) {
+        s->g->tensors.at[t].quant = is_bare[t] ? (ir_quant){0} : s->g->tensors.at[t].quant;
+    }
+}
+
 /* ---- one sign for all numbers of 8 bits ---- */
 
 /* Of each tensor: does anything but a conversion read or make it? */
@@ -443,6 +506,7 @@ base_status passes_scales(passes_context *c, ir_model *m, base_diags *d) {
         bool *all = BASE_NEWS(s.scratch, bool, s.g->nodes.n + 1);
         memcpy(all, s.gone, nodes * sizeof *all);
         passes_drop(s.g, all);
+        bare(&s);
         one_sign(&s);
         base_arena_free(s.scratch);
     }

@@ -164,3 +164,15 @@ pathlib.Path("x.npy").write_bytes(npy("<f4", (2,), struct.pack("<2f", -1, 2)))
 burin("run", "channels.tflite", "--input", "x.npy", "--output-dir", "channels", "--output-format", "raw", "--force")
 assert pathlib.Path("channels/output_0.bin").read_bytes() == bytes([16, 11])
 assert struct.unpack("<2f", pathlib.Path("channels/output_1.bin").read_bytes()) == (-1, 2)
+
+# ---- integers of two scales that an operator takes as they are have none in the file: kernels would rescale, by a scale that is not there ----
+pathlib.Path("x.npy").write_bytes(npy("<f4", (3,), struct.pack("<3f", 1, -2, 30)))
+for op, kind, want in (("Concat", "u8", (5, 0, 63, 13, 1, 129)), ("Add", "u8", (18, 1, 192)), ("Equal", "bool", (0, 0, 0))):
+    pathlib.Path("scales.onnx").write_bytes(onnx.model(onnx.graph(
+        [node("QuantizeLinear", "x s z", "q"), node("QuantizeLinear", "x t k", "r"), node(op, "q r", "y", **({"axis": 0} if op == "Concat" else {}))],
+        [onnx.value("x", "f32", [3])], [onnx.value("y", kind, [len(want)])],
+        [onnx.tensor(n, k, [], [v]) for n, k, v in (("s", "f32", 0.5), ("z", "u8", 3), ("t", "f32", 0.25), ("k", "u8", 9))]), 17))
+    burin("compile", "scales.onnx", "-o", "scales.tflite", "--force")
+    assert "quantize" not in words("scales.tflite"), words("scales.tflite")
+    burin("run", "scales.tflite", "--input", "x.npy", "--output-dir", "scales", "--output-format", "raw", "--force")
+    assert tuple(pathlib.Path("scales/output_0.bin").read_bytes()) == want, op

@@ -16,6 +16,9 @@ PAGE = ROOT / "docs/PROVIDERS.md"
 
 # name, what it takes, what it is
 BUILT_IN = [
+    ("module", "shared objects of emitted modules (burin/module.h)", "emitted C at its own speed. The file is only read until a model is prepared; then the system loads what "
+     "is at the source's path, once its bytes are those that were given. The code is as trusted as any other that is loaded. Extents that a run says, and weights in a blob, "
+     "are refused"),
     ("null", "files of its own", "the provider to copy: every capability, in one file"),
     ("reference", "every format that Burin reads", "the evaluator: outputs bit for bit as the operators' definitions say them, so that what another provider "
      "gives can be held against it. A plan is measured by a run with zeros, both ways of each `if` and one round of each loop. Weights of an ONNX model that stand in "

@@ -4,11 +4,10 @@
  * what is read from it is one block of the model, and the compiled operators with all that a run needs are one block of the session.
  * The work is done in submit; a cancel from elsewhere ends it before the next operator.
  */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "providers/providers.h"
 #include "providers/reference/reference.h"
 
 enum { PAGE = 64, ALWAYS = BURIN_CAN_OUTPUT_OBSERVATION | BURIN_CAN_STATE_FORK | BURIN_CAN_NATIVE_CANCEL };
@@ -23,67 +22,24 @@ typedef struct reference_session {
     burin_memory *memory;
     ops_watch watch;
     const burin_work *work; /* while submit goes */
-    bool cancelled;         /* the work was told so */
-    pthread_mutex_t lock;   /* of what stands below: wait comes from any thread */
-    pthread_cond_t ended;
-    uint64_t ticket;
-    uint32_t phase;
-    burin_error failure; /* of the last work */
+    providers_work progress;
 } reference_session;
 
 static size_t head_of(size_t bytes) {
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-/* ---- devices ---- */
-
-static burin_code device_count(void *user, uint32_t *count, burin_error *error) {
-    (void)user, (void)error;
-    *count = 1;
-    return BURIN_E_NONE;
-}
-
-static burin_code device(void *user, uint32_t i, burin_device *out, burin_error *error) {
-    (void)user;
-    if (i > 0) {
-        return burin_fail(error, BURIN_E_NO_DEVICE, "there is one device");
-    }
-    *out = (burin_device){out->size, 0, 0, BURIN_CAN_EXACT_COMPLETION, "cpu:0", "the evaluator", "cpu"};
-    return BURIN_E_NONE;
-}
-
 /* ---- from a file to a model ---- */
-
-static const char *name_of(const burin_source *source) {
-    return source->name != NULL ? source->name : "model";
-}
-
-/* The whole file, which is to be freed; weights stand among the headers in every format. */
-static burin_code read_file(const burin_source *source, uint8_t **file, burin_error *error) {
-    *file = source->bytes < SIZE_MAX - PAGE ? malloc((size_t)source->bytes + 1) : NULL;
-    burin_code code = *file == NULL ? burin_fail(error, BURIN_E_NO_MEMORY, "no memory for the file") : BURIN_E_NONE;
-    if (code == BURIN_E_NONE && source->read(source->user, 0, *file, (size_t)source->bytes) != BURIN_E_NONE) {
-        code = burin_fail(error, BURIN_E_READ, "the file could not be read");
-    }
-    if (code != BURIN_E_NONE) {
-        free(*file);
-        *file = NULL;
-    }
-    return code;
-}
 
 static burin_code inspect(void *user, const burin_source *source, burin_inspection *out, burin_error *error) {
     (void)user;
     uint8_t *file = NULL;
-    if (source->bytes > out->header_limit) {
-        return burin_fail(error, BURIN_E_LIMIT, "the file, which is all headers, is larger than the limit");
-    }
-    burin_code code = read_file(source, &file, error);
+    burin_code code = providers_read(source, out, &file, error);
     if (code != BURIN_E_NONE) {
         return code;
     }
     reference_model m = {.file = {file, (size_t)source->bytes}};
-    code = reference_read(&m, name_of(source), false, error);
+    code = reference_read(&m, providers_name(source), false, error);
     if (code == BURIN_E_NONE) {
         const ir_graph *g = &m.ir->graphs.at[0];
         out->input_count = (uint32_t)g->inputs.n;
@@ -110,11 +66,11 @@ static burin_code plan(void *user, const burin_source *source, const burin_inspe
     if (request->options != NULL && request->options[0] != 0) {
         return burin_fail(error, BURIN_E_ARGUMENT, "the reference provider has no options");
     }
-    burin_code code = read_file(source, &file, error);
+    burin_code code = providers_read(source, inspection, &file, error);
     if (code != BURIN_E_NONE) {
         return code;
     }
-    code = reference_measure((base_bytes){file, (size_t)source->bytes}, name_of(source), &needs, error);
+    code = reference_measure((base_bytes){file, (size_t)source->bytes}, providers_name(source), &needs, error);
     free(file);
     if (code != BURIN_E_NONE) {
         return code;
@@ -173,7 +129,7 @@ static burin_code prepare(void *user, const burin_source *source, const burin_pl
         memory->free(memory, file);
         return burin_fail(error, BURIN_E_READ, "the file could not be read");
     }
-    const burin_code code = make_model(memory, file, bytes, name_of(source), planned->words, &m, error);
+    const burin_code code = make_model(memory, file, bytes, providers_name(source), planned->words, &m, error);
     if (code == BURIN_E_NONE) {
         m->capabilities = planned->capabilities;
         out->admitted = planned->capabilities;
@@ -186,9 +142,7 @@ static burin_code prepare(void *user, const burin_source *source, const burin_pl
 /* ---- sessions ---- */
 
 static bool goes_on(void *user) {
-    reference_session *s = user;
-    s->cancelled = s->work->control->cancelled(s->work->control) != 0;
-    return !s->cancelled;
+    return providers_work_goes_on(&((reference_session *)user)->progress);
 }
 
 static burin_value value_of(const ir_tensor *t, const ir_shape *shape, const void *data) {
@@ -215,31 +169,14 @@ static void release_session(void *user, void *session) {
     burin_memory *memory = s->memory;
     base_arena_free(s->run.place.arena);
     release_model(user, s->model);
-    (void)pthread_cond_destroy(&s->ended);
-    (void)pthread_mutex_destroy(&s->lock);
+    providers_work_destroy(&s->progress);
     memory->free(memory, s);
-}
-
-static bool make_lock(reference_session *s) {
-    pthread_condattr_t a;
-    if (pthread_mutex_init(&s->lock, NULL) != 0) {
-        return false;
-    }
-    if (pthread_condattr_init(&a) == 0) {
-        const bool made = pthread_condattr_setclock(&a, CLOCK_MONOTONIC) == 0 && pthread_cond_init(&s->ended, &a) == 0;
-        (void)pthread_condattr_destroy(&a);
-        if (made) {
-            return true;
-        }
-    }
-    (void)pthread_mutex_destroy(&s->lock);
-    return false;
 }
 
 static burin_code create_session(void *user, void *model, burin_memory *memory, void **session, burin_error *error) {
     reference_model *m = model;
     reference_session *s = memory->alloc(memory, head_of(sizeof *s) + m->session_region);
-    if (s == NULL || !make_lock(s)) {
+    if (s == NULL || !providers_work_init(&s->progress)) {
         memory->free(memory, s);
         release_model(user, m);
         return burin_fail(error, BURIN_E_NO_MEMORY, "no memory for the session");
@@ -317,7 +254,7 @@ static burin_code execute(reference_session *s, const burin_work *work) {
             ops_session_set_input_shape(s->run.ops, i, &shape);
         }
     }
-    return reference_execute(&s->run, &s->failure);
+    return reference_execute(&s->run, &s->progress.failure);
 }
 
 static burin_code submit(void *user, void *session, const burin_work *work, burin_error *error) {
@@ -326,58 +263,16 @@ static burin_code submit(void *user, void *session, const burin_work *work, buri
     if (!agree(s->model, work)) {
         return burin_fail(error, BURIN_E_INPUT, "two inputs have one symbol with two numbers");
     }
-    pthread_mutex_lock(&s->lock);
-    s->ticket = work->ticket;
-    s->phase = BURIN_PENDING;
-    pthread_mutex_unlock(&s->lock);
     s->work = work;
-    s->failure.code = BURIN_E_NONE;
-    const burin_code code = goes_on(s) ? execute(s, work) : BURIN_E_CANCELLED;
-    pthread_mutex_lock(&s->lock);
-    s->failure.code = (uint32_t)code;
-    s->phase = code == BURIN_E_NONE ? BURIN_DONE : s->cancelled ? BURIN_ENDED : BURIN_FAILED;
-    pthread_cond_broadcast(&s->ended);
-    pthread_mutex_unlock(&s->lock);
+    providers_work_begin(&s->progress, work);
+    providers_work_end(&s->progress, goes_on(s) ? execute(s, work) : BURIN_E_CANCELLED);
     return BURIN_E_NONE;
-}
-
-/* The clock's time after so many nanoseconds from now, which do not reach beyond what a time can hold. */
-static struct timespec later(uint64_t nanoseconds) {
-    const uint64_t second = 1000000000u, seconds = nanoseconds / second;
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    const uint64_t sum = (uint64_t)t.tv_nsec + nanoseconds % second;
-    t.tv_sec += (time_t)(seconds + sum / second);
-    t.tv_nsec = (long)(sum % second);
-    return t;
 }
 
 static burin_code wait(void *user, void *session, uint64_t ticket, uint64_t nanoseconds, burin_progress *out,
                        burin_error *error) {
     (void)user;
-    reference_session *s = session;
-    const bool forever = nanoseconds > (uint64_t)1 << 60;
-    const struct timespec until = later(forever ? 0 : nanoseconds);
-    int over = nanoseconds == 0;
-    pthread_mutex_lock(&s->lock);
-    while (s->ticket == ticket && s->phase == BURIN_PENDING && !over) {
-        over = forever ? pthread_cond_wait(&s->ended, &s->lock) : pthread_cond_timedwait(&s->ended, &s->lock, &until);
-    }
-    const bool mine = s->ticket == ticket;
-    out->phase = s->phase;
-    out->releasable = s->phase != BURIN_PENDING;
-    out->code = s->phase == BURIN_FAILED ? s->failure.code : 0;
-    if (mine && s->phase == BURIN_FAILED) {
-        (void)burin_fail(error, BURIN_E_NONE, s->failure.message); /* told by the phase; these are its words */
-    }
-    pthread_mutex_unlock(&s->lock);
-    return mine ? BURIN_E_NONE : burin_fail(error, BURIN_E_ARGUMENT, "that is not the last ticket");
-}
-
-/* The work asks control before each operator. */
-static burin_code cancel(void *user, void *session, uint64_t ticket, burin_error *error) {
-    (void)user, (void)session, (void)ticket, (void)error;
-    return BURIN_E_NONE;
+    return providers_work_wait(&((reference_session *)session)->progress, ticket, nanoseconds, out, error);
 }
 
 static burin_code observe(void *user, void *session, uint32_t i, void *to, size_t bytes, burin_value *out,
@@ -504,8 +399,8 @@ const burin_provider *providers_reference(void) {
         .name = "reference",
         .version = "1.0",
         .capabilities = (uint64_t)ALWAYS | STATE | BURIN_CAN_ACTIVATION_INSPECTION,
-        .device_count = device_count,
-        .device = device,
+        .device_count = providers_device_count,
+        .device = providers_device,
         .inspect = inspect,
         .plan = plan,
         .prepare = prepare,
@@ -516,7 +411,7 @@ const burin_provider *providers_reference(void) {
         .tensor = tensor,
         .submit = submit,
         .wait = wait,
-        .cancel = cancel,
+        .cancel = providers_no_cancel,
         .reset = reset,
         .observe = observe,
         .save = save,

@@ -1,9 +1,10 @@
-/* chain.c - operators that work element by element and follow each other become one.
+/* chain.c - operators that work element by element become one with what they follow.
  *
  * Takes pairs producer, consumer where the consumer is the only reader, reads each element where it makes its own (found in
- * the definition, by no name), and has no reduction. Gives a fused node in the consumer's place: values between them need
- * no memory and no loop, and nothing is computed twice. It answers to the ids of all. A step from reals to integers stays
- * apart: no contraction may move an integer. What would need more memory stays apart.
+ * the definition, by no name), and has no reduction. The first of a chain of reals may have one: a convolution, a product of
+ * matrices, a pool, a mean, whose result the others bring to its last form. Gives a fused node in the consumer's place:
+ * values between them need no memory and no loop, and nothing is computed twice. It answers to the ids of all. A step from
+ * reals to integers stays apart: no contraction may move an integer. What would need more memory stays apart.
  */
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #define MOST_NODES 16u     /* of one chain */
 #define MOST_WORK 512u     /* nodes of its expressions */
 #define MOST_RAW 65536u    /* nodes of its expressions as instantiated, of a chain that is not tried */
+#define MOST_BEHIND 12u    /* of those behind a reduction, which a tile has for each of its sums */
 #define FOLD_LIMIT 65536u  /* bytes of one table */
 #define LARGEST_NAME 64u   /* of the words of the file, joined */
 #define MOST_BETWEEN 4096u /* nodes between producer and consumer that are looked at */
@@ -20,6 +22,7 @@
 typedef struct element_wise {
     bool asked, is;
     bool by_contents;  /* its definition looked at what constants hold */
+    bool reduces;      /* not element by element: one stage of reals with a reduction, which others may follow */
     uint32_t work;     /* nodes of its expression */
     uint64_t at_point; /* inputs that are read only where the output's element is */
     uint64_t nodes;    /* of its program as instantiated */
@@ -33,6 +36,7 @@ typedef struct chainer {
     uint32_t *next;   /* of each node: another of its group, or IR_NONE */
     uint32_t *count;  /* of a group: its nodes */
     uint32_t *work;   /* of a group */
+    bool *reduces;    /* a group: its first node does */
     uint32_t *seen;   /* of each tensor: the last group whose inputs were counted */
 } chainer;
 
@@ -50,6 +54,10 @@ static bool may_be(const passes_edit *e, const ir_node *n) {
         values = t == IR_NONE || (e->g->tensors.at[t].state == IR_NONE && passes_is_fixed(&e->g->tensors.at[t].shape));
     }
     return values;
+}
+
+static bool is_real(const passes_edit *e, uint32_t t) {
+    return base_type_is_float(e->g->tensors.at[t].type);
 }
 
 static bool has_reductions(const lang_program *p) {
@@ -97,13 +105,16 @@ static const element_wise *ask(chainer *x, uint32_t i) {
     base_diags ignored = {.arena = scratch};
     lang_program *p = NULL;
     if (ops_instantiate(scratch, x->e->c->ops, x->e->m, x->e->g, n, &x->e->c->goal, &p, &ignored) == BASE_OK &&
-        p->outputs.n == 1 && !has_reductions(p)) {
+        p->outputs.n == 1) {
         const lang_program *raw = p;
-        p = lang_simplify(scratch, lang_fold(scratch, p, FOLD_LIMIT));
-        out->is = p->stages.n == 1 && p->stages.at[0].rec < 0 && reads_elements(scratch, p, out);
+        const bool reduces = has_reductions(p), may_begin = reduces && is_real(x->e, n->outputs[0]);
+        p = !reduces || may_begin ? lang_simplify(scratch, lang_fold(scratch, p, FOLD_LIMIT)) : p;
+        const bool one = p->stages.n == 1 && p->stages.at[0].rec < 0;
+        out->is = one && !reduces && reads_elements(scratch, p, out);
+        out->reduces = one && may_begin;
         out->by_contents = raw->by_contents;
         out->nodes = raw->nodes.n;
-        out->cost = out->is ? lang_cost(raw) : 0;
+        out->cost = out->is || out->reduces ? lang_cost(raw) : 0;
     }
     base_arena_free(scratch);
     return out;
@@ -149,14 +160,12 @@ static bool is_next(const chainer *x, uint32_t from, uint32_t at) {
     return true;
 }
 
-/* What the producer reads lives to the consumer now, and what it makes not at all. */
-static bool needs_no_more(chainer *x, uint32_t producer, uint32_t consumer, uint32_t between) {
+/* What the producer reads lives to the consumer now, and what it makes not at all. What a reduction reads is no place for the
+ * result, as what is read element by element may be. */
+static bool needs_no_more(chainer *x, uint32_t producer, uint32_t consumer, uint32_t between, bool reduces) {
     uint64_t value = bytes_of(x->e, between), made = bytes_of(x->e, x->e->g->nodes.at[consumer].outputs[0]);
-    return read_from_outside(x, producer, IR_NONE) <= value || (is_next(x, producer, consumer) && made <= value);
-}
-
-static bool is_real(const passes_edit *e, uint32_t t) {
-    return base_type_is_float(e->g->tensors.at[t].type);
+    return (!reduces && read_from_outside(x, producer, IR_NONE) <= value) ||
+           (is_next(x, producer, consumer) && made <= value);
 }
 
 /* Group p, whose value input k of node i reads, joins the group at i. */
@@ -169,8 +178,12 @@ static void join(chainer *x, uint32_t i, size_t k) {
         x->count[p] + x->count[i] > MOST_NODES) {
         return;
     }
-    if (!ask(x, i)->is || (x->of[i].at_point >> k & 1) == 0 || !ask(x, p)->is ||
-        x->work[p] + x->of[p].work + x->work[i] + x->of[i].work > MOST_WORK || !needs_no_more(x, p, i, t)) {
+    if (!ask(x, i)->is || (x->of[i].at_point >> k & 1) == 0 || !(ask(x, p)->is || x->of[p].reduces)) {
+        return;
+    }
+    const bool reduces = x->reduces[p] || x->of[p].reduces, both = reduces && x->reduces[i];
+    const uint32_t work = x->work[p] + x->of[p].work + x->work[i] + x->of[i].work;
+    if (both || work > (reduces || x->reduces[i] ? MOST_BEHIND : MOST_WORK) || !needs_no_more(x, p, i, t, reduces)) {
         return;
     }
     uint32_t last = i;
@@ -182,6 +195,7 @@ static void join(chainer *x, uint32_t i, size_t k) {
         x->group[m] = i;
     }
     x->count[i] += x->count[p];
+    x->reduces[i] = x->reduces[i] || reduces;
     x->work[i] += x->work[p] + x->of[p].work;
 }
 
@@ -347,6 +361,7 @@ static void chain_graph(passes_context *c, ir_model *m, size_t graph) {
     x.next = BASE_NEWS(e.scratch, uint32_t, n + 1);
     x.count = BASE_NEWS(e.scratch, uint32_t, n + 1);
     x.work = BASE_NEWS(e.scratch, uint32_t, n + 1);
+    x.reduces = BASE_NEWS(e.scratch, bool, n + 1);
     x.seen = BASE_NEWS(e.scratch, uint32_t, e.tensors + 1);
     memset(map, 0xff, (e.tensors + 1) * sizeof *map);
     memset(x.next, 0xff, (n + 1) * sizeof *x.next);

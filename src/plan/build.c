@@ -67,8 +67,8 @@ static bool read_in_its_round(const lang_program *p, const lang_stage *s) {
 }
 
 static bool worth_inlining(base_arena *scratch, const lang_program *p, const lang_stage *s) {
-    return s->rec < 0 && !is_output(p, s->tensor) && !lang_has_reduction(p, s->body) &&
-           (count_nodes(scratch, p, s) <= SMALL_STAGE || read_at_point(p, s));
+    const bool small = !lang_has_reduction(p, s->body) && count_nodes(scratch, p, s) <= SMALL_STAGE;
+    return s->rec < 0 && !is_output(p, s->tensor) && (small || read_at_point(p, s));
 }
 
 static const lang_program *inline_small_stages(base_arena *arena, const lang_program *p) {

@@ -1092,8 +1092,66 @@ static void each_node_of_a_chain_is_instantiated_once(void **state) {
     assert_int_equal(rewritten_instantiated(), 5);
 }
 
+/* x times a matrix of 2 x 3, and what follows. */
+#define MATRIX "tensor %2 f32[2,2] \"m\"\n tensor %3 f32[3,2] \"w\" = hex \"" ONES ONES ONES "\"\n"
+#define ONES "0000803f0000803f"
+#define PRODUCT(to) "node fully_connected (%2, %3) -> (%" #to ") {act: text \"none\"}"
+
+static void a_sum_of_products_begins_a_chain(void **state) {
+    (void)state;
+    assert_string_equal(
+        rewritten(CHAIN(MATRIX V(4) V(5) V(6), "%2", "%6",
+                        PRODUCT(4) " ids [3]\n node relu (%4) -> (%5) ids [5]\n" ADD(5, 1, 6) " ids [7]\n"),
+                  "chain", 0),
+        "fused");
+    assert_non_null(strstr(rewritten_text(), "node fused (%2, %3, %1) -> (%6) {body: graph 1} ids [3, 5, 7]"));
+    /* So does a mean, which is a sum of its own. */
+    assert_string_equal(rewritten(CHAIN("tensor %2 f32[2,3,4] \"m\"\n" V(3) V(4), "%2", "%4",
+                                        "node mean (%2) -> (%3) {axes: ints [2]}\n node rsqrt (%3) -> (%4)\n"),
+                                  "chain", 0),
+                        "fused");
+    /* A chain has one at most. */
+    assert_string_equal(rewritten(CHAIN(MATRIX V(4) V(5) V(6) V(7), "%2", "%7",
+                                        PRODUCT(4) "\n" PRODUCT(5) "\n" ADD(4, 5, 6) "\n node relu (%6) -> (%7)\n"),
+                                  "chain", 0),
+                        "fully_connected fused");
+    /* Nor may it be in the midst: each of its elements would be made for every sum. */
+    assert_string_equal(
+        rewritten(CHAIN(MATRIX "tensor %4 f32[2,2] \"t\"\n" V(5), "%2", "%5",
+                        "node exp (%2) -> (%4)\n node fully_connected (%4, %3) -> (%5) {act: text \"none\"}\n"),
+                  "chain", 0),
+        "exp fully_connected");
+    /* What the sum reads would live longer, and is no place for the result. */
+    assert_string_equal(rewritten(CHAIN(MATRIX V(4) V(5) V(6), "%0, %2", "%6",
+                                        PRODUCT(4) "\n node softmax (%0) -> (%5) {beta: float 1}\n" ADD(4, 5, 6) "\n"),
+                                  "chain", 0),
+                        "fully_connected softmax add");
+    /* A long end, which a tile would have for each of its sums: hard swish three times. */
+    assert_string_equal(rewritten(CHAIN(MATRIX V(4) V(5) V(6) V(7), "%2", "%7",
+                                        PRODUCT(4) "\n node hard_swish (%4) -> (%5)\n node hard_swish (%5) -> (%6)\n"
+                                                   "node hard_swish (%6) -> (%7)\n"),
+                                  "chain", 0),
+                        "fused hard_swish");
+}
+
+static void sums_of_integers_begin_no_chain(void **state) {
+    (void)state;
+    assert_string_equal(rewritten(HEAD "graph \"g\" 0 {\n"
+                                       "tensor %0 i32[2,4] \"t\"\n"
+                                       "tensor %1 i32[2] \"t\"\n"
+                                       "tensor %2 i32[2] \"t\"\n"
+                                       "inputs (%0)\n outputs (%2)\n"
+                                       "node sum (%0) -> (%1) {axes: ints [1]}\n"
+                                       "node abs (%1) -> (%2)\n"
+                                       "}\n",
+                                  "chain", 0),
+                        "sum abs");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sum_of_products_begins_a_chain),
+        cmocka_unit_test(sums_of_integers_begin_no_chain),
         cmocka_unit_test(what_moves_nothing_vanishes),
         cmocka_unit_test(what_computes_the_same_becomes_one),
         cmocka_unit_test(a_graph_that_only_hands_on_keeps_one_copy),

@@ -17,17 +17,16 @@ enum { NO_VAR = C_NO_VAR, MAX_K = C_MAX_K, MAX_TILE = 64, MAX_UNROLLED = 32 };
 
 /* ---- does the stage fit? ---- */
 
+/* false: an integer sum that is used several times, as where a requantisation was not fitted, takes more code than a nest. */
 static bool find_accumulated(c_tile *t) {
     c_unit *u = t->u;
     lang_ref sum = t->roles.reduction;
     t->accumulated = sum;
     t->bias = IR_NONE;
-    if (u->uses[sum] != 1) {
-        return false;
-    }
     /* Floats: a bias in front of the sum would be rounded with each of its terms, beyond the bound of the
      * definition. */
-    for (lang_ref r = sum + 1; r < u->p->nodes.n && !base_type_is_float(t->type); r++) {
+    const bool may = u->uses[sum] == 1 && !base_type_is_float(t->type);
+    for (lang_ref r = sum + 1; r < u->p->nodes.n && may; r++) {
         const lang_node *n = lang_at(u->p, r);
         if (u->uses[r] == 0 || n->kind != LANG_WORD_ || n->code != LANG_ADD) {
             continue;
@@ -46,7 +45,7 @@ static bool find_accumulated(c_tile *t) {
             return true;
         }
     }
-    return true;
+    return may || base_type_is_float(t->type) || u->m->plan->goal != PLAN_SIZE;
 }
 
 static bool find_checks(c_tile *t) {
@@ -699,8 +698,53 @@ static void finish_point(c_tile *t, uint32_t i, uint32_t j, const char *m_text) 
     c_finish_at(t, accumulator(t, i, j));
 }
 
+/* Words behind the sum. */
+static uint32_t words_behind(const c_tile *t) {
+    const c_unit *u = t->u;
+    const lang_node *sum = lang_at(u->p, t->roles.reduction);
+    const lang_ref inside = lang_operand(u->p, t->roles.reduction, sum->count - 2);
+    uint32_t words = 0;
+    for (lang_ref r = 1; r <= u->stage->body; r++) {
+        words += u->uses[r] > 0 && r != inside && lang_at(u->p, r)->kind == LANG_WORD_ &&
+                 base_type_is_float((base_type)lang_at(u->p, r)->type);
+    }
+    return words;
+}
+
+/* Scalars whose end is more than a bias: said once, in a loop over them. */
+static void finish_in_loop(c_tile *t, uint32_t mr) {
+    c_unit *u = t->u;
+    base_text sums = {.arena = u->arena};
+    const char *m_text = t->m == NO_VAR ? NULL : u->var_text[t->m], *n_text = u->var_text[t->n];
+    c_scope *m_scope = t->m == NO_VAR ? NULL : u->var_scope[t->m], *n_scope = u->var_scope[t->n];
+    for (uint32_t k = 0; k < mr * t->nr; k++) {
+        base_put(&sums, "%s%s", k > 0 ? ", " : "", accumulator(t, k / t->nr, k % t->nr));
+    }
+    c_line(u->scope, "const %s c[] = {%s};", c_accumulator_type(t), sums.at);
+    if (mr > 1) {
+        c_block_open(u, false, "for (int32_t i = 0; i < %" PRIu32 "; i++)", mr);
+        c_bind_var(u, t->m, c_local(u, u->scope, "int32_t", base_printf(u->arena, "%s + i", m_text)).text, u->scope);
+    }
+    const char *end = t->N % t->nr == 0 ? base_printf(u->arena, "%" PRIu32, t->nr)
+                                        : base_printf(u->arena, "%s(%" PRIu32 ", %" PRId64 " - %s)",
+                                                      c_helper(u->m->helpers, "min_i32"), t->nr, t->N, n_text);
+    c_block_open(u, false, "for (int32_t j = 0, e = %s; j < e; j++)", end);
+    c_bind_var(u, t->n, c_local(u, u->scope, "int32_t", base_printf(u->arena, "%s + j", n_text)).text, u->scope);
+    c_finish_at(t, mr > 1 ? base_printf(u->arena, "c[%" PRIu32 " * i + j]", t->nr) : "c[j]");
+    c_block_close(u, "");
+    c_bind_var(u, t->n, n_text, n_scope);
+    if (mr > 1) {
+        c_block_close(u, "");
+        c_bind_var(u, t->m, m_text, m_scope);
+    }
+}
+
 static void finish(c_tile *t, uint32_t mr) {
     c_unit *u = t->u;
+    if (t->scalar && base_type_is_float(t->type) && mr * t->nr > 1 && words_behind(t) > 1) {
+        finish_in_loop(t, mr);
+        return;
+    }
     const char *m_text = t->m == NO_VAR ? NULL : u->var_text[t->m], *n_text = u->var_text[t->n];
     c_scope *m_scope = t->m == NO_VAR ? NULL : u->var_scope[t->m], *n_scope = u->var_scope[t->n];
     bool whole = t->N % t->nr == 0;

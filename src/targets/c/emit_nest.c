@@ -525,7 +525,8 @@ static void accumulate(c_reduction *d, c_value v) {
     case LANG_RMAX:
     case LANG_RMIN:
         if (real && !d->keyed) {
-            const char *helper = d->kind == LANG_RMAX ? "max_f64" : "min_f64";
+            const char *helper =
+                base_printf(arena, "%s_%s", d->kind == LANG_RMAX ? "max" : "min", d->type == BASE_F64 ? "f64" : "f32");
             c_line(u->scope, "%s = %s(%s, %s);", a, c_helper(u->m->helpers, helper), a, v.text);
         } else {
             const bool narrow = d->keyed || (d->type == BASE_I64 && v.narrow);
@@ -566,7 +567,8 @@ c_value c_emit_reduction(c_unit *u, lang_ref r) {
         .u = u, .r = r, .kind = (lang_reduction)n->code, .type = (base_type)n->type, .name = c_name(u, 'a')};
     uint32_t count = n->count - 3;
     uint64_t bound = 0;
-    d.keyed = (d.kind == LANG_RMAX || d.kind == LANG_RMIN) && base_type_is_float(d.type) && d.type != BASE_F64;
+    d.keyed = (d.kind == LANG_RMAX || d.kind == LANG_RMIN) && base_type_is_float(d.type) && d.type != BASE_F64 &&
+              u->m->plan->goal != PLAN_SIZE;
     d.guard = lang_operand(u->p, r, count);
     d.body = lang_operand(u->p, r, count + 1);
     d.otherwise = lang_operand(u->p, r, count + 2);

@@ -982,9 +982,14 @@ static void points(c_tile *t, uint32_t at) {
     c_bind_var(u, t->m, name, u->scope);
     c_scope *loop = u->scope;
     if (t->high - t->low >= (int64_t)mr) {
+        /* most of a tile that is left is one tile that overlaps the one before: the same values again */
+        const bool overlaps = 2 * ((t->high - t->low) % mr) > (int64_t)mr;
         c_block_open(u, false, "if (%s%s <= %" PRId64 ")",
                      t->low > 0 ? base_printf(u->arena, "%s >= %" PRId64 " && ", name, t->low) : "", name,
-                     t->high - mr);
+                     overlaps ? t->high - 1 : t->high - mr);
+        if (overlaps) {
+            c_line(u->scope, "%s = %s(%s, %" PRId64 ");", name, c_helper(u->m->helpers, "min_i32"), name, t->high - mr);
+        }
         c_bind_var(u, t->m, name, u->scope);
         inside_points(t, at, mr, false);
         c_line(u->scope, "%s += %" PRIu32 ";", name, mr);

@@ -45,6 +45,9 @@ static const definition tiles[] = {
     {"op t in X[N,K] W[O,K] Y[n<N,o<O] = sum:i32[k<K] (i32(X[n,k]) * i32(W[o,k]))", BASE_I32, {{BASE_I32, "5,12", 0, 0, 0}, {BASE_I16, "9,12", 1, 0, 0}}},
     {"op t in X[P,N,K] W[P,O,K] Y[p<P,n<N,o<O] = sum:i32[k<K] (i32(X[p,n,k]) * i32(W[p,o,k]))", BASE_I32, {{I8, "3,5,8", 0, 0, 0}, {I8, "3,9,8", 1, 0, 0}}},
     {"op t in X[H,V,C] W[O,3,3,C] B[O] Y[y<H,x<V,o<O] = max((sum[i<3,j<3,c<C] (X[y+i-1,x+j-1,c]?0.0 * W[o,i,j,c])) + B[o], 0.0)", F32, {{F32, "5,6,3", 0, 0, 0}, {F32, "7,3,3,3", 1, 0, 0}, {F32, "7", 1, 0, 0}}},
+    /* a last tile that overlaps; sums that are used twice, reals and integers; another value at the end */
+    {"op t in X[H,V,C] R[H,V,O] W[O,3,3,C] Y[y<H,x<V,o<O] = { s = sum[i<3,j<3,c<C] (X[y+i-1,x+j-1,c]?0.0 * W[o,i,j,c]); if(s > 0.0, s, s * 0.125) + R[y,x,o] }", F32, {{F32, "3,13,2", 0, 0, 0}, {F32, "3,13,7", 0, 0, 0}, {F32, "7,3,3,2", 1, 0, 0}}},
+    {"op t in X[H,V,C] W[O,3,3,C] Y[y<H,x<V,o<O] = { s = sum:i32[i<3,j<3,c<C] ((i32(X[y+i-1,x+j-1,c]?(i8(-7))) + 7) * i32(W[o,i,j,c])); if(s > 0, s, s / 8) }", BASE_I32, {{I8, "3,13,2", 0, 0, 0}, {I8, "7,3,3,2", 1, 0, 0}}},
     {"op t in X[N,K] W[O,K] B[O] Y[n<N,o<O] = (sum[k<K] (X[n,k] * W[o,k])) + B[o]", F32, {{F32, "3,17", 0, 0, 0}, {F32, "20,17", 1, 0, 0}, {F32, "20", 1, 0, 0}}},
     {"op t in X[H,V,C] W[3,3,C] Y[y<H,x<V,c<C] = sum[i<3,j<3] (X[y+i-1,x+j-1,c]?0.0 * W[i,j,c])", F32, {{F32, "5,6,9", 0, 0, 0}, {F32, "3,3,9", 1, 0, 0}}},
     /* points of a batch and of rows in one number; the rest of the body reads at the point */

@@ -392,10 +392,8 @@ static void add_cost(cost_of_stage *c, lang_ref r) {
     for (uint32_t k = 0; n->kind == LANG_REDUCE && k + 3 < n->count; k++) {
         vars |= (uint64_t)1 << lang_at(c->p, lang_operand(c->p, r, k))->index;
     }
-    for (uint32_t k = 0; k < LANG_MAX_VARS; k++) {
-        if ((vars >> k & 1) != 0) {
-            points = times(points, c->bound[k]);
-        }
+    for (uint32_t k = 0; vars != 0; k++, vars >>= 1) {
+        points = (vars & 1) != 0 ? times(points, c->bound[k]) : points;
     }
     c->total = c->total > UINT64_MAX - points ? UINT64_MAX : c->total + points;
 }

@@ -116,6 +116,11 @@ void c_external_put_call(base_text *t, c_module *m, uint32_t k);
 /* Makes one function of those whose texts differ in integers alone, where that saves flash (emit_share.c). */
 void c_share_functions(c_module *m);
 
+/* A character of an identifier of C, whatever the locale. */
+static inline bool c_in_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 /* Predicted bytes of a function's code on a 32-bit machine with short instructions, from its text (emit_size.c). */
 uint64_t c_code_bytes(const char *text, plan_goal goal);
 /* Helpers, of which those that take more than a call are called and not inlined. */

@@ -5,7 +5,6 @@
  * condition.
  */
 #include <assert.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -129,20 +128,29 @@ c_value c_local(c_unit *u, c_scope *s, const char *ctype, const char *text) {
     return (c_value){name, C_PRIMARY, false};
 }
 
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
 /* The number of a name that c_local gave and that begins at text; UINT32_MAX: none does. *end: behind the identifier, or at the
  * next character. */
 static uint32_t local_number(const char *text, const char **end) {
-    const bool begins = isalpha((unsigned char)*text) || *text == '_';
-    size_t n = begins ? strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") : 1;
+    size_t n = 1;
     uint32_t number = 0;
+    while (c_in_name(text[0]) && !is_digit(text[0]) && c_in_name(text[n])) {
+        n++;
+    }
     *end = text + n;
+    if (*text != 'x') {
+        return UINT32_MAX;
+    }
     for (size_t k = 1; k < n; k++) {
-        if (!isdigit((unsigned char)text[k]) || number > UINT32_MAX / 10 - 1) {
+        if (!is_digit(text[k]) || number > UINT32_MAX / 10 - 1) {
             return UINT32_MAX;
         }
         number = number * 10 + (uint32_t)(text[k] - '0');
     }
-    return *text == 'x' && n > 1 ? number : UINT32_MAX;
+    return n > 1 ? number : UINT32_MAX;
 }
 
 static void count_reads(const c_unit *u, const char *text, uint32_t *reads, uint32_t by) {
@@ -152,7 +160,7 @@ static void count_reads(const c_unit *u, const char *text, uint32_t *reads, uint
             reads[k] += by;
         }
         /* a number's suffix is no name */
-        end += isdigit((unsigned char)*text) ? strspn(end, "0123456789abcdefxABCDEFulULp.") : 0;
+        end += is_digit(*text) ? strspn(end, "0123456789abcdefxABCDEFulULp.") : 0;
     }
 }
 

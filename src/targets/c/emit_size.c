@@ -18,21 +18,17 @@ static const c_factors factors[] = {
     [PLAN_SIZE] = {127, 73, 29, 121, 17},
 };
 
-static bool in_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 uint64_t c_code_bytes(const char *text, plan_goal goal) {
     const c_factors *f = &factors[goal];
     const char *body = strchr(text, '\n');
     uint64_t sum = f->function;
     for (const char *c = body != NULL ? body + 1 : text; *c != 0; c++) {
         const char before = c > text ? c[-1] : ' ';
-        if (*c == '(' && in_word(before)) {
+        if (*c == '(' && c_in_name(before)) {
             sum += f->call;
         } else if (*c == '[') {
             sum += f->element;
-        } else if (strncmp(c, "for (", 5) == 0) {
+        } else if (*c == 'f' && strncmp(c, "for (", 5) == 0) {
             sum += f->loop;
         } else if (before == ' ' && strchr("+-*/%&|^<>=!", *c) != NULL) {
             sum += f->operation;

@@ -5,14 +5,17 @@ bit for bit, in an arena no larger. Which operators these are, the definitions s
 Expected: the same module without the pass (--disable chain), and the evaluator, with which every compilation here is compared.
 """
 import json
+import os
 import pathlib
 import random
 import re
 import shutil
 import struct
+import tempfile
 
 from support import burin
 
+os.chdir(tempfile.mkdtemp())
 random.seed(5)
 
 

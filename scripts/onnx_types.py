@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes src/formats/onnx/types.def: the element types that each operator of ai.onnx takes and gives and how many inputs it lists at least,
-from version 13 on, by the schemas of onnx's own package. Run by a Python that has it.
+"""Writes src/formats/onnx/types.def: the element types that each operator of ai.onnx, from version 13 on, and of ai.onnx.ml takes and gives and how many inputs it lists at
+least, by the schemas of onnx's own package. Run by a Python that has it.
 
   onnx_types.py [FILE]
 """
@@ -10,8 +10,9 @@ import sys
 
 import onnx.defs
 
-OLDEST = 13
-NAMES = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "bool", "float4e2m1": "f4e2m1"}
+LETTERS = string.ascii_letters + string.digits + "!#$%&()+,-./:;<=>?@[]^_{|}~"
+OLDEST = {"": 13, "ai.onnx.ml": 1}  # no name is in both
+NAMES = {"float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "bool", "string": "str", "float4e2m1": "f4e2m1"}
 NAMES |= {f"{sign}int{bits}": f"{sign[:1]}{bits}" if sign else f"i{bits}" for sign in ("", "u") for bits in (2, 4, 8, 16, 32, 64)}
 NAMES |= {f"float8{kind}": f"f8{kind}" for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0")}
 
@@ -23,19 +24,19 @@ def types(port):
 def main():
     versions = {}
     for schema in onnx.defs.get_all_schemas_with_history():
-        if schema.domain == "":
+        if schema.domain in OLDEST:
             versions.setdefault(schema.name, []).append(schema)
     rows, letters = [], {}
     for name, schemas in sorted(versions.items()):
         schemas.sort(key=lambda s: s.since_version)
         for i, schema in enumerate(schemas):
-            if i + 1 < len(schemas) and schemas[i + 1].since_version <= OLDEST:
+            if i + 1 < len(schemas) and schemas[i + 1].since_version <= OLDEST[schema.domain]:
                 continue
             ports = []
             for side in (schema.inputs, schema.outputs):
                 more = side and side[-1].option == onnx.defs.OpSchema.FormalParameterOption.Variadic
                 for port in side:
-                    letters.setdefault(types(port), (string.ascii_letters + string.digits)[len(letters)])
+                    letters.setdefault(types(port), LETTERS[len(letters)])
                 ports.append("".join(letters[types(p)] for p in side) + ("*" if more else ""))
             rows.append((name, schema.since_version, schema.min_input, *ports, schema.deprecated))
     lines = ["/* types.def - made by scripts/onnx_types.py from onnx's schemas: element types that operators of ai.onnx take and give.",

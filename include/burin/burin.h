@@ -373,6 +373,10 @@ typedef struct burin_comparison {
 BURIN_API burin_status burin_verify(burin_context *context, const burin_model *a, const burin_model *b,
                                     const burin_verify_options *options, const burin_array *inputs,
                                     const burin_comparison **list, size_t *count);
+/* Arrays of type "str" hold for each string its number in the context, of 32 bits; equal strings have one number. Number 0 is the
+ * empty string. n: bytes; any that there are, NUL too. burin_string_at gives NULL where no string has the number. */
+BURIN_API burin_status burin_string_number(burin_context *context, const char *at, size_t n, uint32_t *number);
+BURIN_API const char *burin_string_at(const burin_context *context, uint32_t number, size_t *n);
 /* A file that states type and shape: .npy (by its content), or one of a format's own (by its extension: .pb, ONNX's
  * TensorProto, SequenceProto or OptionalProto; the latter two are of type "list"). type NULL: it is neither, array has its bytes as data. NumPy has no names for bf16, for floats of 8 bits and
  * for what is narrower: such arrays are of type "V2" (two bytes an element) and "V1" (one each) until burin_array_set_type.

@@ -19,6 +19,7 @@ struct burin_context {
     ops_registry *ops;
     BASE_VEC(api_text) own; /* definitions that were added to ops */
     base_text dump;
+    base_map *strings; /* of all arrays and models; NULL: none yet */
     bool out_of_memory;
 };
 
@@ -64,6 +65,13 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
 
 /* A .npy file's bytes as an array that borrows them. */
 base_status api_parse_npy(burin_context *c, const char *path, base_file file, burin_array *a);
+
+/* ---- strings.c ---- */
+base_map *api_strings(burin_context *c);
+/* Elements of NumPy's <Uwidth as numbers of strings; NULL: one has what is no code point. */
+const void *api_strings_of_points(burin_context *c, const void *points, uint64_t elements, uint64_t width);
+/* The other way. false: a string is no UTF-8, or ends in a NUL. */
+bool api_points_of_strings(burin_context *c, const burin_array *a, uint64_t *width, base_text *out);
 
 /* ---- measure.c ---- */
 /* Fields that an older caller's struct does not have keep their defaults; NULL: all of them. */

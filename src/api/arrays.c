@@ -41,8 +41,9 @@ static bool read_list(burin_context *c, const formats_interface *format, const a
     base_diags ignored = {.arena = c->arena};
     formats_contents list;
     ir_tensor t;
-    if (format->read_list == NULL || format->read_tensor(c->arena, call->path, bytes, &t, &ignored) == BASE_OK ||
-        format->read_list(c->arena, call->path, bytes, &list, &ignored) != BASE_OK) {
+    if (format->read_list == NULL ||
+        format->read_tensor(c->arena, call->path, bytes, api_strings(c), &t, &ignored) == BASE_OK ||
+        format->read_list(c->arena, call->path, bytes, api_strings(c), &list, &ignored) != BASE_OK) {
         return false;
     }
     *call->array = of_contents(c->arena, &list);
@@ -71,7 +72,7 @@ static base_status read_array(burin_context *c, void *arguments) {
     if (read_list(c, format, call, bytes)) {
         return BASE_OK;
     }
-    status = format->read_tensor(c->arena, call->path, bytes, &t, &c->diags);
+    status = format->read_tensor(c->arena, call->path, bytes, api_strings(c), &t, &c->diags);
     if (status == BASE_OK) {
         *call->array = of_tensor(&t);
     }
@@ -125,7 +126,7 @@ static base_status list_bytes(burin_context *c, void *arguments) {
         tensors[i] = tensor_of(&call->from[i], "");
     }
     base_text out = {.arena = c->arena};
-    format->write_list(c->arena, call->form, tensors, &out);
+    format->write_list(c->arena, api_strings(c), call->form, tensors, &out);
     call->bytes = out.at != NULL ? out.at : "";
     call->size = out.n;
     return BASE_OK;
@@ -151,7 +152,7 @@ static base_status array_bytes(burin_context *c, void *arguments) {
     }
     const ir_tensor t = tensor_of(a, call->name);
     base_text out = {.arena = c->arena};
-    format->write_tensor(c->arena, &t, &out);
+    format->write_tensor(c->arena, api_strings(c), &t, &out);
     call->bytes = out.at;
     call->size = out.n;
     return BASE_OK;

@@ -19,6 +19,7 @@ static void clear(burin_context *c) {
     memset(&c->own, 0, sizeof c->own);
     c->diags = (base_diags){0};
     c->dump = (base_text){0};
+    c->strings = NULL;
 }
 
 /* Makes what a new or reset context lacks. */

@@ -82,6 +82,7 @@ static formats_options resolve(burin_context *c, const burin_load_options *given
     to.states = copy_texts(c, o.states, o.state_count);
     to.state_count = o.state_count;
     to.random_mean = o.random_mean;
+    to.strings = api_strings(c);
     to.numerics = o.numerics != NULL ? base_strdup(c->arena, o.numerics) : "tflm";
     return to;
 }

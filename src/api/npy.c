@@ -73,6 +73,19 @@ static base_type read_descr(const char *at) {
     return BASE_NONE;
 }
 
+/* Code points an element of "<U5"; 0: it is no array of strings. */
+static uint64_t read_points(const char *at) {
+    uint64_t n = 0;
+    if (at == NULL || (at[0] != '\'' && at[0] != '"') || (at[1] != '<' && at[1] != '=') || at[2] != 'U') {
+        return 0;
+    }
+    const char *digit = at + 3;
+    for (; *digit >= '0' && *digit <= '9' && n < (uint64_t)1 << 48; digit++) {
+        n = n * 10 + (uint64_t)(*digit - '0');
+    }
+    return *digit == at[0] ? n : 0;
+}
+
 /* Bytes an element of "<V2", "|V1"; 0: it is none of these. */
 static unsigned read_void(const char *at) {
     if (at != NULL && (at[0] == '\'' || at[0] == '"') && (at[1] == '<' || at[1] == '|') && at[2] == 'V' &&
@@ -110,11 +123,12 @@ base_status api_parse_npy(burin_context *c, const char *path, base_file file, bu
     const char *order = value_of(header, "'fortran_order'");
     base_type type = read_descr(value_of(header, "'descr'"));
     const unsigned width = read_void(value_of(header, "'descr'"));
+    const uint64_t points = read_points(value_of(header, "'descr'"));
     uint64_t elements = 1, bytes = 0;
     *a = (burin_array){0};
-    if (type == BASE_NONE && width == 0) {
+    if (type == BASE_NONE && width == 0 && points == 0) {
         return refuse(c, path,
-                      "its element type is not one of f8 f4 f2 i8 i4 i2 i1 u8 u4 u2 u1 b1 V2 V1, little-endian");
+                      "its element type is not one of f8 f4 f2 i8 i4 i2 i1 u8 u4 u2 u1 b1 V2 V1 U, little-endian");
     }
     if (!read_shape(value_of(header, "'shape'"), a)) {
         return refuse(c, path, "its shape has more than 8 extents, or is no tuple of numbers");
@@ -127,11 +141,19 @@ base_status api_parse_npy(burin_context *c, const char *path, base_file file, bu
             return refuse(c, path, "its shape is too large");
         }
     }
-    if (!(width != 0 ? base_mul_size(elements, width, &bytes) : base_type_bytes(type, elements, &bytes)) ||
+    if (!(points != 0  ? base_mul_size(elements, points, &bytes) && base_mul_size(bytes, 4, &bytes)
+          : width != 0 ? base_mul_size(elements, width, &bytes)
+                       : base_type_bytes(type, elements, &bytes)) ||
         bytes != file.size - start - length) {
         return refuse(c, path,
                       base_printf(c->arena, "its shape needs %" PRIu64 " bytes, the file holds %" PRIu64, bytes,
                                   file.size - start - length));
+    }
+    if (points != 0) {
+        a->type = base_type_name(BASE_STR);
+        a->data = api_strings_of_points(c, file.at + start + length, elements, points);
+        a->size = (size_t)elements * sizeof(uint32_t);
+        return a->data != NULL ? BASE_OK : refuse(c, path, "a character of its strings is none that Unicode has");
     }
     a->type = width == 0 ? base_type_name(type) : width == 1 ? "V1" : "V2";
     a->data = file.at + start + length;
@@ -177,7 +199,15 @@ static base_status npy_bytes(burin_context *c, void *arguments) {
     const burin_array *a = call->from;
     base_text header = {.arena = c->arena}, out = {.arena = c->arena};
     const base_type type = base_type_named(a->type, strlen(a->type));
-    base_put(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr_of(type));
+    base_text strings = {.arena = c->arena};
+    uint64_t points = 0;
+    if (type == BASE_STR && !api_points_of_strings(c, a, &points, &strings)) {
+        return base_error(
+            &c->diags, NULL,
+            "a string is no UTF-8, or ends in a NUL, which .npy does not have: write .pb (--output-format pb)");
+    }
+    base_put(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+             type == BASE_STR ? base_printf(c->arena, "<U%" PRIu64, points) : descr_of(type));
     for (uint32_t k = 0; k < a->rank; k++) {
         base_put(&header, "%s%" PRId64, k ? ", " : "", a->dim[k]);
     }
@@ -189,7 +219,9 @@ static base_status npy_bytes(burin_context *c, void *arguments) {
     uint8_t head[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)(header.n & 0xff), (uint8_t)(header.n >> 8)};
     base_putn(&out, head, sizeof head);
     base_putn(&out, header.at, header.n);
-    if (base_type_bits(type) < 8) {
+    if (type == BASE_STR) {
+        base_putn(&out, strings.at != NULL ? strings.at : "", strings.n);
+    } else if (base_type_bits(type) < 8) {
         put_unpacked(&out, a, base_type_bits(type));
     } else {
         base_putn(&out, a->data, a->size);

@@ -134,6 +134,12 @@ uint64_t *base_map_put(base_map *map, const void *key, size_t n, bool *was_new);
 size_t base_map_count(const base_map *map);
 const void *base_map_key(const base_map *map, size_t i, size_t *n, uint64_t **value);
 
+/* Strings of any bytes, each with a number: a map whose values are the keys' places. Number 0 is the empty string. */
+base_map *base_strings_new(base_arena *arena);
+uint32_t base_string_number(base_map *strings, const void *at, size_t n); /* one that is not there gets the next number */
+/* NULL: there is none of that number. A NUL stands behind it. */
+const char *base_string_at(const base_map *strings, uint32_t number, size_t *n);
+
 /* SipHash-1-3 of the key (seed, 0): stable over machines and versions (plans store it). */
 uint64_t base_hash(const void *bytes, size_t n, uint64_t seed);
 
@@ -247,7 +253,8 @@ bool base_add_size(uint64_t a, uint64_t b, uint64_t *sum);
     X(U8, "u8", 8, 'u')                                                                                                \
     X(U4, "u4", 4, 'u')                                                                                                \
     X(U2, "u2", 2, 'u')                                                                                                \
-    X(BOOL, "bool", 8, 'b')
+    X(BOOL, "bool", 8, 'b')                                                                                             \
+    X(STR, "str", 32, 'u') /* a string by its number in the strings of its model: equal strings, equal numbers */
 
 typedef enum base_type {
     BASE_NONE = 0,

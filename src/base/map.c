@@ -146,3 +146,25 @@ const void *base_map_key(const base_map *map, size_t i, size_t *n, uint64_t **va
         *value = &e->value;
     return e->key;
 }
+
+/* ---- strings ---- */
+
+base_map *base_strings_new(base_arena *arena) {
+    base_map *strings = base_map_new(arena);
+    (void)base_string_number(strings, "", 0);
+    return strings;
+}
+
+uint32_t base_string_number(base_map *strings, const void *at, size_t n) {
+    bool was_new;
+    uint64_t *number = base_map_put(strings, at, n, &was_new);
+    if (was_new) {
+        *number = base_map_count(strings) - 1;
+    }
+    return (uint32_t)*number;
+}
+
+const char *base_string_at(const base_map *strings, uint32_t number, size_t *n) {
+    uint64_t *value;
+    return strings != NULL && number < base_map_count(strings) ? base_map_key(strings, number, n, &value) : NULL;
+}

@@ -1,4 +1,4 @@
-/* types.c - the 23 element types: names, sizes, ranges, load, store, rounding, text.
+/* types.c - the 24 element types: names, sizes, ranges, load, store, rounding, text.
  *
  * Takes raw little-endian element data of any alignment; gives exact values. Rounding is to nearest, ties to even,
  * by integer arithmetic on the bits; f32 by the hardware's conversion, which is IEEE's.

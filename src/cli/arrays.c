@@ -252,11 +252,27 @@ static size_t width_of(const char *type) {
     return 0;
 }
 
+static void print_strings(cli *c, const burin_array *a, size_t most) {
+    const size_t n = a->size / sizeof(uint32_t);
+    for (size_t k = 0; k < n && k < most; k++) {
+        uint32_t number;
+        size_t size;
+        memcpy(&number, (const unsigned char *)a->data + k * sizeof number, sizeof number);
+        const char *at = burin_string_at(c->context, number, &size);
+        printf("%s\"%s\"", k == 0 ? "   " : " ", at != NULL ? cli_printable(c, at) : "");
+    }
+    fputs(n == 0 ? "" : n > most ? " ...\n" : "\n", stdout);
+}
+
 void cli_print_array(cli *c, const char *what, size_t i, const char *name, const burin_array *a) {
     enum { MOST = 12 };
     size_t width = width_of(a->type), n = width != 0 ? a->size / width : 0;
     printf("%s %zu  %s%s \"%s\"  fnv1a64 %016" PRIx64 "\n", what, i, a->type, cli_shape_text(c, a),
            cli_printable(c, name), cli_fnv1a64(a->data, a->size));
+    if (strcmp(a->type, "str") == 0) {
+        print_strings(c, a, MOST);
+        return;
+    }
     for (size_t k = 0; k < n && k < MOST; k++) {
         fputs(k == 0 ? "   " : " ", stdout);
         if (!print_value(a->type, (const unsigned char *)a->data + k * width)) {

@@ -93,6 +93,7 @@ typedef struct formats_options {
     /* A file that the model names stands here, not in its folder; NULL: none does. */
     const char *beside;
     base_bytes beside_bytes;
+    base_map *strings; /* that constants, contents and the model have in common; NULL: the model gets its own */
 } formats_options;
 
 /* Where the format's runtime puts what a node computes. */
@@ -117,14 +118,17 @@ typedef struct formats_interface {
     bool (*says)(base_arena *scratch, ops_registry *ops, const ir_model *m, const ir_graph *g, const ir_node *n);
     formats_memory (*memory)(const ir_node *n); /* NULL: each node has its own */
     /* Files of one tensor with its contents, as the format stores them: their extension, NULL where there are none.
-     * read_tensor: *out borrows bytes, or is in the arena; file is used in messages. write_tensor appends the file's bytes. */
+     * read_tensor: *out borrows bytes, or is in the arena; file is used in messages. write_tensor appends the file's bytes.
+     * strings: of tensors of type str. */
     const char *tensor_extension;
-    base_status (*read_tensor)(base_arena *arena, const char *file, base_bytes bytes, ir_tensor *out, base_diags *d);
-    void (*write_tensor)(base_arena *arena, const ir_tensor *t, base_text *out);
+    base_status (*read_tensor)(base_arena *arena, const char *file, base_bytes bytes, base_map *strings, ir_tensor *out,
+                               base_diags *d);
+    void (*write_tensor)(base_arena *arena, const base_map *strings, const ir_tensor *t, base_text *out);
     /* The same of lists of tensors and optional values; form: as ir_listed, no tensor. */
-    base_status (*read_list)(base_arena *arena, const char *file, base_bytes bytes, formats_contents *out,
-                             base_diags *d);
-    void (*write_list)(base_arena *arena, const char *form, const ir_tensor *tensors, base_text *out);
+    base_status (*read_list)(base_arena *arena, const char *file, base_bytes bytes, base_map *strings,
+                             formats_contents *out, base_diags *d);
+    void (*write_list)(base_arena *arena, const base_map *strings, const char *form, const ir_tensor *tensors,
+                       base_text *out);
 } formats_interface;
 
 /* generated from the folders, sorted by name */

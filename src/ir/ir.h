@@ -134,6 +134,7 @@ typedef struct ir_model {
     BASE_VEC(ir_signature) signatures;
     BASE_VEC(ir_metadata) metadata;
     BASE_VEC(ir_listed) takes, gives; /* empty: each is a tensor */
+    base_map *strings;                /* of its tensors of type str (base_strings_new); NULL: it has none */
     bool by_numerics;                 /* the file contradicts itself, and was read as one of the numerics reads it */
 } ir_model;
 
@@ -223,6 +224,8 @@ void ir_cut(ir_model *m, const uint32_t *outputs, size_t n);
 /* Inputs and outputs of the entry graph that are none any more: a bool for each. Signatures follow. */
 void ir_drop_ports(ir_model *m, const bool *inputs, const bool *outputs);
 
+/* Is a tensor of it of type str? The text form does not have the strings. */
+bool ir_has_strings(const ir_model *m);
 /* The text form (docs/IR.md). ir_parse(ir_print(m)) is m again, byte for byte on printing; whole constants included. */
 void ir_print(base_text *out, const ir_model *m);
 /* The same model without its history: unused tensors are gone, names of the file's operators, ids and places too. Data

@@ -237,3 +237,14 @@ char *ir_shape_print(base_arena *arena, const ir_shape *s) {
     }
     return out.at;
 }
+
+bool ir_has_strings(const ir_model *m) {
+    for (size_t i = 0; i < m->graphs.n; i++) {
+        for (size_t k = 0; k < m->graphs.at[i].tensors.n; k++) {
+            if (m->graphs.at[i].tensors.at[k].type == BASE_STR) {
+                return true;
+            }
+        }
+    }
+    return false;
+}

@@ -17,6 +17,7 @@ lang_eval_class lang_eval_class_of(base_type t) {
     case BASE_I64:
     case BASE_U64:
     case BASE_U32:
+    case BASE_STR:
         return LANG_EVAL_I64;
     case BASE_BOOL:
         return LANG_EVAL_B8;
@@ -585,6 +586,7 @@ lang_eval_kernel lang_eval_wrap_kernel(base_type t) {
     case BASE_I2:
         return wrap_i2;
     case BASE_U32:
+    case BASE_STR:
         return wrap_u32;
     case BASE_U16:
         return wrap_u16;

@@ -87,9 +87,20 @@ bool passes_asked(const passes_context *c, const char *name) {
     return c->only != NULL && may_run(c, name);
 }
 
+/* What computes on strings' numbers has no meaning in a format whose strings are none: it is said by its own word, or refused. */
+static bool has_strings(const ir_graph *g, const ir_node *n) {
+    for (size_t i = 0; i < n->input_count; i++) {
+        if (n->inputs[i] != IR_NONE && g->tensors.at[n->inputs[i]].type == BASE_STR) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool passes_says(const passes_context *c, base_arena *scratch, const ir_model *m, const ir_graph *g, const ir_node *n) {
     const bool is_conversion = strcmp(n->op, "quantize") == 0 || strcmp(n->op, "dequantize") == 0;
-    return (is_conversion && passes_asked(c, "unscale")) || c->vocabulary->says(c->vocabulary->user, scratch, m, g, n);
+    return (is_conversion && passes_asked(c, "unscale")) || has_strings(g, n) ||
+           c->vocabulary->says(c->vocabulary->user, scratch, m, g, n);
 }
 
 base_status passes_run(passes_context *c, ir_model *m, base_diags *d) {

@@ -59,6 +59,22 @@ static void keys_are_bytes(void **state) {
 }
 
 /* hash(b"...") of CPython 3.11 under PYTHONHASHSEED=0, which is SipHash-1-3 with the key zero. */
+static void strings_have_numbers(void **state) {
+    fixture *f = *state;
+    base_map *strings = base_strings_new(f->arena);
+    size_t n = 1;
+    assert_int_equal(base_string_number(strings, "", 0), 0);
+    assert_int_equal(base_string_number(strings, "a", 1), 1);
+    assert_int_equal(base_string_number(strings, "a\0b", 3), 2);
+    assert_int_equal(base_string_number(strings, "a", 1), 1);
+    assert_memory_equal(base_string_at(strings, 2, &n), "a\0b", 4);
+    assert_int_equal(n, 3);
+    assert_string_equal(base_string_at(strings, 0, &n), "");
+    assert_int_equal(n, 0);
+    assert_null(base_string_at(strings, 3, &n));
+    assert_null(base_string_at(NULL, 0, &n));
+}
+
 static void the_hash_is_siphash(void **state) {
     (void)state;
     assert_true(base_hash("a", 1, 0) == 0x407448d2b89b1813u);
@@ -88,6 +104,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_ARENA(keeps_order_and_values),
         WITH_ARENA(keys_are_bytes),
+        WITH_ARENA(strings_have_numbers),
         cmocka_unit_test(the_hash_is_siphash),
         cmocka_unit_test(survives_every_failure),
     };

@@ -45,10 +45,11 @@ static void names_and_sizes(void **state) {
         {BASE_U4, "u4", 4, 0, 1, 0},
         {BASE_U2, "u2", 2, 0, 1, 0},
         {BASE_BOOL, "bool", 8, 0, 0, 0},
+        {BASE_STR, "str", 32, 0, 1, 0},
     };
-    assert_int_equal(sizeof rows / sizeof rows[0], 23);
-    assert_int_equal(BASE_TYPE_COUNT, 24);
-    for (size_t i = 0; i < 23; i++) {
+    assert_int_equal(sizeof rows / sizeof rows[0], 24);
+    assert_int_equal(BASE_TYPE_COUNT, 25);
+    for (size_t i = 0; i < 24; i++) {
         const base_type t = rows[i].t;
         assert_string_equal(base_type_name(t), rows[i].name);
         assert_int_equal(base_type_named(rows[i].name, strlen(rows[i].name)), t);

@@ -47,7 +47,7 @@ LARGEST = {np.dtype(np.float16): 4e-3, np.dtype(np.float32): 1e-5, np.dtype(np.f
 REFUSED = {  # words of a refusal: why it is one, whatever the manifest says
     "not run here": "not run: gigabytes of values",
     "BeamSearch": "a search, with a model in it",
-    "STRING": "strings",
+    "on what only a run says": "strings that are made while it runs",
     "whose outputs are random": "random",
     "in training, which is random": "random",
     "a tensor may have 8": "more than 8 extents",

@@ -76,7 +76,7 @@ def runtime_onnx(path):
 
 
 def onnx_type(text):
-    return {"float": "float32", "double": "float64"}.get(text[7:-1], text[7:-1])
+    return {"float": "float32", "double": "float64", "string": "object"}.get(text[7:-1], text[7:-1])
 
 
 def interpreter_of(path):

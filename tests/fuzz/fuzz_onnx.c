@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *at, size_t size) {
     base_arena *arena = base_arena_new(&memory);
     base_diags d = {.arena = arena};
     ir_tensor t;
-    if ((formats_of_tensors("pb")->read_tensor(arena, "fuzz.pb", (base_bytes){at, size}, &t, &d) != BASE_OK) !=
+    if ((formats_of_tensors("pb")->read_tensor(arena, "fuzz.pb", (base_bytes){at, size}, base_strings_new(arena), &t, &d) != BASE_OK) !=
         (d.errors > 0))
         abort();
     base_arena_free(arena);

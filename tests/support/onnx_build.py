@@ -39,6 +39,11 @@ def tensor(name, kind, dims, values=None, data=None):
     return b"".join(field(1, d) for d in dims) + field(2, TYPES[kind]) + (field(8, name) if name else b"") + field(9, data)
 
 
+def strings(name, dims, values):
+    """TensorProto of strings: str or bytes."""
+    return b"".join(field(1, d) for d in dims) + field(2, TYPES["string"]) + b"".join(field(6, v) for v in values) + (field(8, name) if name else b"")
+
+
 def value(name, kind, dims=None):
     """ValueInfoProto; an extent: a number, a name, None: neither. dims None: no shape is stated."""
     shape = b"" if dims is None else field(2, b"".join(

@@ -48,6 +48,10 @@ static base_status read(base_arena *arena, const char *file, base_bytes bytes, c
     if (ir_parse(arena, file, (const char *)bytes.at, bytes.size, &m, d) || ir_verify(m, d)) {
         return BASE_REFUSED;
     }
+    if (ir_has_strings(m)) {
+        return base_error(d, &(base_place){.file = file},
+                          "tensors of type str: the text form has no strings; keep the model in ONNX");
+    }
     base_status status = options && options->signature ? select_signature(arena, m, options->signature, d) : BASE_OK;
     if (status == BASE_OK && options) {
         status = formats_set_constants(arena, &m->graphs.at[0], options->constants, options->constant_count, d);
@@ -61,7 +65,9 @@ static base_status write(base_arena *arena, const ir_model *m, const formats_opt
                          base_diags *d) {
     (void)arena;
     (void)options;
-    (void)d;
+    if (ir_has_strings(m)) {
+        return base_error(d, NULL, "the text form has no strings: write ONNX (--target onnx)");
+    }
     ir_print(out, m);
     return BASE_OK;
 }

@@ -30,16 +30,31 @@ wire_pb_out onnx_tensor_beside(base_arena *arena, const ir_tensor *t, const char
     return out;
 }
 
-wire_pb_out onnx_tensor_message(base_arena *arena, const ir_tensor *t) {
+static void put_strings(wire_pb_out *out, const base_map *strings, const ir_tensor *t) {
+    uint64_t n = 0;
+    (void)ir_shape_elements(&t->shape, &n);
+    for (uint64_t i = 0; i < n; i++) {
+        size_t size = 0;
+        const char *at = base_string_at(strings, (uint32_t)base_load(BASE_STR, t->data, i).u, &size);
+        wire_pb_put_bytes(out, ONNX_TENSOR_STRING_DATA, at ? at : "", size);
+    }
+}
+
+wire_pb_out onnx_tensor_message(base_arena *arena, const base_map *strings, const ir_tensor *t) {
     wire_pb_out out = without_contents(arena, t);
     uint64_t bytes = 0;
     (void)ir_tensor_bytes(t, &bytes);
+    if (t->type == BASE_STR) {
+        put_strings(&out, strings, t);
+        return out;
+    }
     wire_pb_put_bytes(&out, ONNX_TENSOR_RAW_DATA, t->data, (size_t)bytes);
     return out;
 }
 
-base_status onnx_read_array(base_arena *arena, const char *file, base_bytes bytes, ir_tensor *out, base_diags *d) {
-    onnx_reader r = {.arena = arena, .file = file, .d = d};
+base_status onnx_read_array(base_arena *arena, const char *file, base_bytes bytes, base_map *strings, ir_tensor *out,
+                            base_diags *d) {
+    onnx_reader r = {.arena = arena, .file = file, .d = d, .strings = strings};
     r.notes = formats_notes_new(arena, file);
     wire_pb_open(&r.pb, file, bytes, d);
     const wire_path path = {.name = "tensor", .index = WIRE_NO_INDEX};
@@ -48,7 +63,7 @@ base_status onnx_read_array(base_arena *arena, const char *file, base_bytes byte
     return fine ? BASE_OK : BASE_REFUSED;
 }
 
-void onnx_write_array(base_arena *arena, const ir_tensor *t, base_text *out) {
-    const wire_pb_out message = onnx_tensor_message(arena, t);
+void onnx_write_array(base_arena *arena, const base_map *strings, const ir_tensor *t, base_text *out) {
+    const wire_pb_out message = onnx_tensor_message(arena, strings, t);
     wire_pb_finish(&message, out);
 }

@@ -36,6 +36,10 @@ const onnx_special *onnx_special_of(const char *domain, const char *op, int64_t 
         {"", "Optional", 15, onnx_read_optional},
         {"", "OptionalGetElement", 15, onnx_read_optional_get},
         {"", "OptionalHasElement", 15, onnx_read_optional_has},
+        {"", "StringConcat", 20, onnx_read_string_concat},
+        {"", "StringSplit", 20, onnx_read_string_split},
+        {"", "StringNormalizer", 10, onnx_read_string_normalizer},
+        {"", "RegexFullMatch", 20, onnx_read_regex_full_match},
         {"ai.onnx.ml", "ZipMap", 1, onnx_read_zip_map},
         {"ai.onnx.preview", "FlexAttention", 1, onnx_read_flex_attention},
     };
@@ -76,6 +80,12 @@ static void give_tensor(onnx_op *op, const onnx_attr *a) { /* or a sparse one */
                                : onnx_read_sparse(op->r, &path, a->message, &t)) {
         onnx_give(op, 0, add_constant(op, t.type, &t.shape, t.data));
     }
+}
+
+static void give_strings(onnx_op *op, const onnx_attr *a) {
+    const bool one = a->type == ONNX_STRING;
+    const uint32_t *numbers = onnx_op_strings(op, one ? &a->s : a->strings, one ? 1 : a->n);
+    give_list(op, BASE_STR, a, numbers, one);
 }
 
 void onnx_read_constant(onnx_op *op) {
@@ -122,7 +132,7 @@ void onnx_read_constant(onnx_op *op) {
         onnx_op_error(op, "it has no value");
         break;
     default:
-        onnx_op_unsupported(op, "a constant of type STRING", "convert the model without it");
+        give_strings(op, a);
         break;
     }
 }

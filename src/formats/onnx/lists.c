@@ -48,9 +48,9 @@ static bool read_list(onnx_reader *r, const wire_path *outer, wire_message m, un
     return !wire_pb_failed(&r->pb);
 }
 
-base_status onnx_read_list(base_arena *arena, const char *file, base_bytes bytes, formats_contents *out,
-                           base_diags *d) {
-    onnx_reader r = {.arena = arena, .file = file, .d = d};
+base_status onnx_read_list(base_arena *arena, const char *file, base_bytes bytes, base_map *strings,
+                           formats_contents *out, base_diags *d) {
+    onnx_reader r = {.arena = arena, .file = file, .d = d, .strings = strings};
     const wire_path path = {.name = "list", .index = WIRE_NO_INDEX};
     r.notes = formats_notes_new(arena, file);
     wire_pb_open(&r.pb, file, bytes, d);
@@ -60,7 +60,7 @@ base_status onnx_read_list(base_arena *arena, const char *file, base_bytes bytes
 }
 
 /* The list that begins at *form, which is then behind it; so is *t behind its tensors. */
-static wire_pb_out list_message(base_arena *arena, const char **form, const ir_tensor **t) {
+static wire_pb_out list_message(base_arena *arena, const base_map *strings, const char **form, const ir_tensor **t) {
     wire_pb_out out = {.arena = arena};
     const char *at = *form + 1;
     const bool nested = *at == '(' || *at == '[';
@@ -68,10 +68,10 @@ static wire_pb_out list_message(base_arena *arena, const char **form, const ir_t
     while (*at == 'T' || *at == '(' || *at == '[') {
         wire_pb_out part;
         if (*at == 'T') {
-            part = onnx_tensor_message(arena, (*t)++);
+            part = onnx_tensor_message(arena, strings, (*t)++);
             at++;
         } else {
-            part = list_message(arena, &at, t);
+            part = list_message(arena, strings, &at, t);
         }
         wire_pb_put_message(&out, nested ? LIST_SEQUENCE : LIST_TENSOR, &part);
     }
@@ -79,8 +79,9 @@ static wire_pb_out list_message(base_arena *arena, const char **form, const ir_t
     return out;
 }
 
-void onnx_write_list(base_arena *arena, const char *form, const ir_tensor *tensors, base_text *out) {
-    const wire_pb_out message = list_message(arena, &form, &tensors);
+void onnx_write_list(base_arena *arena, const base_map *strings, const char *form, const ir_tensor *tensors,
+                     base_text *out) {
+    const wire_pb_out message = list_message(arena, strings, &form, &tensors);
     wire_pb_finish(&message, out);
 }
 

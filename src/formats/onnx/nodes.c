@@ -264,6 +264,14 @@ static void read_operator(onnx_op *op) {
         give_unknown(op, false);
     } else if (!settled || (!(special && special->read == onnx_read_identity) && onnx_takes_instead(op))) {
         give_unknown(op, false);
+    } else if (!function && onnx_refuses_strings(op)) {
+        give_unknown(op, false);
+    } else if (!function && onnx_casts_strings(op)) {
+        if (formats_notes_count(r->notes) == notes) {
+            check_attributes(op);
+        } else {
+            give_unknown(op, true);
+        }
     } else if (special || function) {
         if (function) {
             onnx_call_function(op, function);

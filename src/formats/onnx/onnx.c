@@ -125,6 +125,7 @@ static base_status read_as(base_arena *arena, const char *file, base_bytes bytes
     r.options = options ? *options : (formats_options){0};
     r.ops = r.options.ops ? r.options.ops : ops_registry_new(arena);
     r.m = ir_model_new(arena, "onnx", r.file);
+    r.strings = r.m->strings = r.options.strings ? r.options.strings : base_strings_new(arena);
     r.notes = formats_notes_new(arena, r.file);
     r.functions = base_map_new(arena);
     *out = NULL;

@@ -172,7 +172,7 @@ static wire_pb_out attr_message(const onnx_writer *w, const onnx_put_attr *a) {
         wire_pb_put_float(&out, ONNX_ATTR_F, a->f);
         break;
     case ONNX_STRING:
-        wire_pb_put_bytes(&out, ONNX_ATTR_S, a->text, strlen(a->text));
+        wire_pb_put_bytes(&out, ONNX_ATTR_S, a->text.at, a->text.size);
         break;
     case ONNX_INTS:
         for (size_t i = 0; i < a->n; i++) { /* proto2: not packed */
@@ -181,7 +181,7 @@ static wire_pb_out attr_message(const onnx_writer *w, const onnx_put_attr *a) {
         break;
     case ONNX_STRINGS:
         for (size_t i = 0; i < a->n; i++) {
-            wire_pb_put_bytes(&out, ONNX_ATTR_STRINGS, a->texts[i], strlen(a->texts[i]));
+            wire_pb_put_bytes(&out, ONNX_ATTR_STRINGS, a->texts[i].at, a->texts[i].size);
         }
         break;
     case ONNX_TENSOR:
@@ -306,9 +306,9 @@ void onnx_put_contents(onnx_frame *f, const char *name, base_type type, const ir
     (void)ir_tensor_bytes(&t, &bytes);
     onnx_note_type(w, name, type);
     *BASE_PUSH(w->arena, &f->sheet->constants) =
-        w->data_name && bytes >= LEAST_BESIDE
+        w->data_name && type != BASE_STR && bytes >= LEAST_BESIDE
             ? onnx_tensor_beside(w->arena, &t, w->data_name, put_beside(w, data, bytes), bytes)
-            : onnx_tensor_message(w->arena, &t);
+            : onnx_tensor_message(w->arena, w->m->strings, &t);
 }
 
 const char *onnx_put_constant(onnx_frame *f, const char *wanted, base_type type, const ir_shape *shape,

@@ -97,6 +97,7 @@ typedef struct onnx_reader {
     ir_model *m;
     formats_options options;
     ops_registry *ops;
+    base_map *strings;    /* base_strings_new */
     formats_notes *notes; /* what is not supported */
     bool usage;           /* what the caller says does not fit the model */
     int64_t ir_version;

@@ -72,8 +72,12 @@ void onnx_out_float(onnx_out *out, const char *attr, float v) {
     put_attr(out, attr, ONNX_FLOAT)->f = v;
 }
 
+static base_bytes bytes_of(const char *text) {
+    return (base_bytes){.at = (const uint8_t *)text, .size = strlen(text)};
+}
+
 void onnx_out_text(onnx_out *out, const char *attr, const char *text) {
-    put_attr(out, attr, ONNX_STRING)->text = text;
+    put_attr(out, attr, ONNX_STRING)->text = bytes_of(text);
 }
 
 void onnx_out_ints(onnx_out *out, const char *attr, const int64_t *v, size_t n) {
@@ -88,10 +92,39 @@ void onnx_out_floats(onnx_out *out, const char *attr, const float *v, size_t n) 
     a->n = n;
 }
 
-void onnx_out_texts(onnx_out *out, const char *attr, const char *const *v, size_t n) {
+static void put_texts(onnx_out *out, const char *attr, const base_bytes *texts, size_t n) {
     onnx_put_attr *a = put_attr(out, attr, ONNX_STRINGS);
-    a->texts = v;
+    a->texts = texts;
     a->n = n;
+}
+
+void onnx_out_texts(onnx_out *out, const char *attr, const char *const *v, size_t n) {
+    base_bytes *texts = BASE_NEWS(out->arena, base_bytes, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        texts[i] = bytes_of(v[i]);
+    }
+    put_texts(out, attr, texts, n);
+}
+
+static base_bytes string_of(onnx_out *out, uint32_t number) {
+    base_bytes s = {.size = 0};
+    s.at = (const uint8_t *)base_string_at(out->m->strings, number, &s.size);
+    if (!s.at) {
+        onnx_out_cannot(out, "it has a string of a number that there is not");
+    }
+    return s;
+}
+
+void onnx_out_string(onnx_out *out, const char *attr, uint32_t number) {
+    put_attr(out, attr, ONNX_STRING)->text = string_of(out, number);
+}
+
+void onnx_out_strings(onnx_out *out, const char *attr, const double *numbers, size_t n) {
+    base_bytes *texts = BASE_NEWS(out->arena, base_bytes, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        texts[i] = string_of(out, (uint32_t)numbers[i]);
+    }
+    put_texts(out, attr, texts, n);
 }
 
 void onnx_out_gives(onnx_out *out, size_t output, base_type type) {
@@ -135,7 +168,7 @@ void onnx_out_tensor(onnx_out *out, const char *attr, base_type type, const doub
     }
     t.data = data;
     wire_pb_out *message = BASE_NEW(out->arena, wire_pb_out);
-    *message = onnx_tensor_message(out->arena, &t);
+    *message = onnx_tensor_message(out->arena, out->m->strings, &t);
     put_attr(out, attr, ONNX_TENSOR)->graph = message;
 }
 

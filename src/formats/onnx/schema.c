@@ -13,7 +13,7 @@ static const struct {
     {"INT16", BASE_I16},
     {"INT32", BASE_I32},
     {"INT64", BASE_I64},
-    {"STRING", BASE_NONE},
+    {"STRING", BASE_STR},
     {"BOOL", BASE_BOOL},
     {"FLOAT16", BASE_F16},
     {"DOUBLE", BASE_F64},

@@ -110,6 +110,16 @@ void onnx_read_zip_map(onnx_op *op);
 /* An input of the node stands for strings or maps, which was noted. */
 bool onnx_takes_instead(onnx_op *op);
 
+/* ---- strings.c ---- */
+/* An input is of strings, and the operator takes none: noted. */
+bool onnx_refuses_strings(onnx_op *op);
+/* Is it a Cast to or from strings? Then its output is given, unless a fault was reported or noted. */
+bool onnx_casts_strings(onnx_op *op);
+void onnx_read_string_concat(onnx_op *op);
+void onnx_read_string_split(onnx_op *op);
+void onnx_read_string_normalizer(onnx_op *op);
+void onnx_read_regex_full_match(onnx_op *op);
+
 /* ---- known.c ---- */
 void onnx_read_constant(onnx_op *op);
 void onnx_read_shape(onnx_op *op);

@@ -48,6 +48,15 @@ const onnx_attr *onnx_op_attr(onnx_op *op, const char *name, onnx_attr_type type
     return NULL;
 }
 
+uint32_t *onnx_op_strings(onnx_op *op, const base_bytes *strings, size_t n) {
+    uint32_t *numbers = BASE_NEWS(op->r->arena, uint32_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t number = base_string_number(op->r->strings, strings[i].at, strings[i].size);
+        base_store(BASE_STR, numbers, i, (base_value){.u = number});
+    }
+    return numbers;
+}
+
 int64_t onnx_op_int(onnx_op *op, const char *name, int64_t otherwise) {
     const onnx_attr *a = onnx_op_attr(op, name, ONNX_INT);
     return a ? a->i : otherwise;

@@ -18,8 +18,8 @@ extern const onnx_step_kind onnx_step_type, onnx_step_type_named, onnx_step_type
 extern const onnx_step_kind onnx_step_list_in, onnx_step_axis_in, onnx_step_axes, onnx_step_drop_in,
     onnx_step_broadcast, onnx_step_scalars_from, onnx_step_int_in, onnx_step_float_in;
 /* steps_ml.c */
-extern const onnx_step_kind onnx_step_const_floats, onnx_step_const_ints, onnx_step_no_strings, onnx_step_classes,
-    onnx_step_features, onnx_step_imputed, onnx_step_encoded;
+extern const onnx_step_kind onnx_step_const_floats, onnx_step_const_ints, onnx_step_classes, onnx_step_mapped,
+    onnx_step_categories, onnx_step_features, onnx_step_imputed, onnx_step_encoded;
 /* steps_trees.c */
 extern const onnx_step_kind onnx_step_trees, onnx_step_trees_5;
 /* steps_svm.c */
@@ -55,6 +55,8 @@ float onnx_op_float(onnx_op *op, const char *name, float otherwise);
 const char *onnx_op_text(onnx_op *op, const char *name, const char *otherwise);
 /* The ints of an attribute; NULL and *n 0: absent. */
 const int64_t *onnx_op_ints(onnx_op *op, const char *name, size_t *n);
+/* The strings' numbers, as a tensor of type str holds them. */
+uint32_t *onnx_op_strings(onnx_op *op, const base_bytes *strings, size_t n);
 /* Numbers are ONNX's; a tensor without type stands for one that is absent. */
 const ir_tensor *onnx_op_input(const onnx_op *op, size_t i);
 bool onnx_op_has_input(const onnx_op *op, size_t i);

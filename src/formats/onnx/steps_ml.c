@@ -38,7 +38,7 @@ static void need(onnx_op *op, const char *attr) {
 
 static bool is_list(const onnx_step_kind *kind) {
     return kind == &onnx_step_const_floats || kind == &onnx_step_const_ints || kind == &onnx_step_classes ||
-           kind == &onnx_step_imputed;
+           kind == &onnx_step_categories || kind == &onnx_step_imputed;
 }
 
 /* The list of that step, a constant of that type; NULL: it is absent, or the row cannot say the node. */
@@ -118,18 +118,6 @@ static void put_const_ints(onnx_out *out, const onnx_step *s) {
     put_ints(out, s, s->attr, s->b != 0);
 }
 const onnx_step_kind onnx_step_const_ints = {"CONST_INTS", make_const_ints, put_const_ints};
-
-static void make_no_strings(onnx_op *op, const onnx_step *s) {
-    if (onnx_op_attr(op, s->attr, ONNX_STRINGS)) {
-        onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s with %s", op->type, s->attr),
-                            "give the classes or categories as integers");
-    }
-}
-static void put_no_strings(onnx_out *out, const onnx_step *s) {
-    (void)out;
-    (void)s;
-}
-const onnx_step_kind onnx_step_no_strings = {"NO_STRINGS", make_no_strings, put_no_strings};
 
 static void make_classes(onnx_op *op, const onnx_step *s) {
     size_t n;
@@ -237,9 +225,9 @@ static column column_of(onnx_op *op, const char *what) {
     size_t n;
     const int64_t *ints = onnx_op_ints(op, base_printf(op->r->arena, "%s_int64s", what), &n);
     const onnx_attr *tensor = onnx_op_attr(op, base_printf(op->r->arena, "%s_tensor", what), ONNX_TENSOR);
-    if (onnx_op_attr(op, base_printf(op->r->arena, "%s_strings", what), ONNX_STRINGS)) {
-        onnx_op_unsupported(op, base_printf(op->r->arena, "operator %s with strings", op->type),
-                            "give the labels as numbers");
+    const onnx_attr *strings = onnx_op_attr(op, base_printf(op->r->arena, "%s_strings", what), ONNX_STRINGS);
+    if (strings && !onnx_op_failed(op)) {
+        c = (column){BASE_STR, strings->n, onnx_op_strings(op, strings->strings, strings->n)};
     } else if (tensor && !onnx_op_failed(op)) {
         ir_tensor t;
         uint64_t count = 0;
@@ -265,13 +253,20 @@ static column backward(onnx_op *op, column c) {
     return c;
 }
 
+/* What stands for a key that there is not. */
+static uint32_t unused_string(onnx_op *op, const onnx_attr *given) {
+    static const char unused[] = "_Unused";
+    return given ? base_string_number(op->r->strings, given->s.at, given->s.size)
+                 : base_string_number(op->r->strings, unused, sizeof unused - 1);
+}
+
 static void make_encoded(onnx_op *op, const onnx_step *s) {
     const column keys = column_of(op, "keys"), values = column_of(op, "values");
     const float default_float = onnx_op_float(op, "default_float", -0.0F);
     const int64_t default_int = onnx_op_int(op, "default_int64", -1);
     const onnx_attr *tensor = onnx_op_attr(op, "default_tensor", ONNX_TENSOR);
     const ir_shape scalar = {0};
-    (void)onnx_op_text(op, "default_string", NULL);
+    const onnx_attr *string = onnx_op_attr(op, "default_string", ONNX_STRING);
     if (onnx_op_failed(op) || keys.type == BASE_NONE || values.type == BASE_NONE) {
         if (!onnx_op_failed(op) && formats_notes_count(op->r->notes) == 0) {
             need(op, keys.type == BASE_NONE ? "keys" : "values");
@@ -286,8 +281,9 @@ static void make_encoded(onnx_op *op, const onnx_step *s) {
     add_list(op, "values", values.type, values.n, s->a ? backward(op, values).data : values.data);
     void *data = base_alloc(op->r->arena, 1, sizeof(double));
     base_store(values.type, data, 0,
-               base_type_is_float(values.type) ? (base_value){.f = (double)default_float}
-                                               : (base_value){.i = default_int});
+               values.type == BASE_STR           ? (base_value){.u = unused_string(op, string)}
+               : base_type_is_float(values.type) ? (base_value){.f = (double)default_float}
+                                                 : (base_value){.i = default_int});
     if (tensor) {
         ir_tensor t;
         uint64_t count = 0;
@@ -315,7 +311,9 @@ static void put_column(onnx_out *out, const char *what, base_type type, const do
             onnx_out_cannot(out, "its integers are beyond 2^53");
         }
     }
-    if (type == BASE_F32) {
+    if (type == BASE_STR) {
+        onnx_out_strings(out, base_printf(out->arena, "%s_strings", what), v, n);
+    } else if (type == BASE_F32) {
         onnx_out_floats(out, base_printf(out->arena, "%s_floats", what), floats, n);
     } else if (type == BASE_I64) {
         onnx_out_ints(out, base_printf(out->arena, "%s_int64s", what), ints, n);
@@ -366,7 +364,9 @@ static void put_encoded(onnx_out *out, const onnx_step *s) {
     turn(values, n);
     put_column(out, "keys", key, keys, n);
     put_column(out, "values", type, values, n);
-    if (type == BASE_F32) {
+    if (type == BASE_STR) {
+        onnx_out_string(out, "default_string", (uint32_t)*otherwise);
+    } else if (type == BASE_F32) {
         onnx_out_float(out, "default_float", (float)*otherwise);
     } else if (type == BASE_I64) {
         onnx_out_int(out, "default_int64", (int64_t)*otherwise);
@@ -375,3 +375,77 @@ static void put_encoded(onnx_out *out, const onnx_step *s) {
     }
 }
 const onnx_step_kind onnx_step_encoded = {"ENCODED", make_encoded, put_encoded};
+
+/* ---- LabelEncoder of version 1, CategoryMapper: strings and the numbers beside them, either way ---- */
+
+static void make_mapped(onnx_op *op, const onnx_step *s) {
+    const onnx_attr *strings = onnx_op_attr(op, s->attr, ONNX_STRINGS), *string;
+    size_t n = strings ? strings->n : 0;
+    const int64_t *ints = s->text ? onnx_op_ints(op, s->text, &n) : NULL;
+    const int64_t otherwise = onnx_op_int(op, "default_int64", -1);
+    string = onnx_op_attr(op, "default_string", ONNX_STRING);
+    const base_type type = onnx_op_input(op, 0)->type;
+    const ir_shape scalar = {0};
+    if (onnx_op_failed(op)) {
+        return;
+    }
+    if (!strings || (s->text && (!ints || n != strings->n)) || (type != BASE_STR && type != BASE_I64)) {
+        onnx_op_error(op, "expected strings, as many numbers, and strings or i64 to map");
+        return;
+    }
+    int64_t *numbers = BASE_NEWS(op->r->arena, int64_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        numbers[i] = ints ? ints[i] : (int64_t)i;
+    }
+    const uint32_t *texts = onnx_op_strings(op, strings->strings, n);
+    const bool to_numbers = type == BASE_STR;
+    add_list(op, "keys", type, n, to_numbers ? (const void *)texts : numbers);
+    add_list(op, "values", to_numbers ? BASE_I64 : BASE_STR, n, to_numbers ? (const void *)numbers : texts);
+    void *data = base_alloc(op->r->arena, 1, sizeof(double));
+    base_store(to_numbers ? BASE_I64 : BASE_STR, data, 0,
+               to_numbers ? (base_value){.i = otherwise} : (base_value){.u = unused_string(op, string)});
+    onnx_op_add_constant(op, "default", to_numbers ? BASE_I64 : BASE_STR, &scalar, data);
+}
+static void put_mapped(onnx_out *out, const onnx_step *s) {
+    (void)s;
+    onnx_out_cannot(out, "a newer LabelEncoder says it");
+}
+const onnx_step_kind onnx_step_mapped = {"MAPPED", make_mapped, put_mapped};
+
+/* ---- OneHotEncoder: categories of either type, as i64 ---- */
+
+static void make_categories(onnx_op *op, const onnx_step *s) {
+    size_t n;
+    const onnx_attr *strings = onnx_op_attr(op, "cats_strings", ONNX_STRINGS);
+    const int64_t *ints = onnx_op_ints(op, "cats_int64s", &n);
+    const bool of_strings = onnx_op_input(op, 0)->type == BASE_STR;
+    (void)s;
+    if (onnx_op_failed(op) || (of_strings ? !strings : !ints)) {
+        need(op, of_strings ? "cats_strings" : "cats_int64s");
+        return;
+    }
+    n = of_strings ? strings->n : n;
+    int64_t *numbers = BASE_NEWS(op->r->arena, int64_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        numbers[i] = of_strings
+                         ? (int64_t)base_string_number(op->r->strings, strings->strings[i].at, strings->strings[i].size)
+                         : ints[i];
+    }
+    add_list(op, "cats_int64s", BASE_I64, n, numbers);
+}
+static void put_categories(onnx_out *out, const onnx_step *s) {
+    if (onnx_out_input(out, 0)->type != BASE_STR) {
+        put_ints(out, s, "cats_int64s", true);
+        return;
+    }
+    size_t n = 0;
+    const ir_tensor *t = list_of(out, s, BASE_I64, true, &n);
+    double *numbers = BASE_NEWS(out->arena, double, n + 1);
+    for (size_t i = 0; t && i < n; i++) {
+        numbers[i] = (double)base_load(BASE_I64, t->data, i).i;
+    }
+    if (t) {
+        onnx_out_strings(out, "cats_strings", numbers, n);
+    }
+}
+const onnx_step_kind onnx_step_categories = {"CATEGORIES", make_categories, put_categories};

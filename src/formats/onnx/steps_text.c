@@ -103,9 +103,18 @@ static void make_grams(onnx_op *op, const onnx_step *s) {
     const char *mode = onnx_op_text(op, "mode", "");
     int64_t size;
     (void)s;
-    if (onnx_op_attr(op, "pool_strings", ONNX_STRINGS)) {
-        onnx_op_unsupported(op, "operator TfIdfVectorizer of strings", "let it count integers: pool_int64s");
-        return;
+    const onnx_attr *strings = onnx_op_attr(op, "pool_strings", ONNX_STRINGS);
+    if (!onnx_op_failed(op) && (strings != NULL) != (onnx_op_input(op, 0)->type == BASE_STR)) {
+        onnx_op_error(op, "it counts %s, and the input is %s", strings ? "strings" : "integers",
+                      base_type_name(onnx_op_input(op, 0)->type));
+    }
+    if (strings && !onnx_op_failed(op)) {
+        int64_t *numbers = BASE_NEWS(op->r->arena, int64_t, strings->n + 1);
+        for (size_t i = 0; i < strings->n; i++) {
+            numbers[i] = (int64_t)base_string_number(op->r->strings, strings->strings[i].at, strings->strings[i].size);
+        }
+        elements = numbers;
+        pool = strings->n;
     }
     const bool idf = (strcmp(mode, "IDF") == 0), tfidf = (strcmp(mode, "TFIDF") == 0);
     if (!onnx_op_failed(op) &&

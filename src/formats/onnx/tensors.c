@@ -62,6 +62,7 @@ static void read_field(onnx_reader *r, const wire_path *path, const wire_pb_fiel
     case ONNX_TENSOR_INT64_DATA:
     case ONNX_TENSOR_DOUBLE_DATA:
     case ONNX_TENSOR_UINT64_DATA:
+    case ONNX_TENSOR_STRING_DATA:
         if (s->lists.n && s->lists.at[0].number != f->number) {
             wire_pb_error(&r->pb, path, f->at, "its contents stand in two fields");
         }
@@ -82,6 +83,8 @@ static unsigned field_of(base_type type, unsigned *width) {
         return ONNX_TENSOR_DOUBLE_DATA;
     case BASE_I64:
         return ONNX_TENSOR_INT64_DATA;
+    case BASE_STR:
+        return ONNX_TENSOR_STRING_DATA;
     case BASE_U32:
     case BASE_U64:
         return ONNX_TENSOR_UINT64_DATA;
@@ -125,6 +128,23 @@ static uint64_t most_stored(const stored *s, size_t bytes_of_value) {
     return n * bytes_of_value;
 }
 
+/* Each is a field of its own. */
+static bool read_strings(onnx_reader *r, const wire_path *path, const stored *s, ir_tensor *t, uint64_t n) {
+    if (s->has_raw || n != s->lists.n) {
+        wire_pb_error(&r->pb, path, s->byte,
+                      s->has_raw ? "strings stand in raw_data" : "it has %zu strings, and %llu elements", s->lists.n,
+                      (unsigned long long)n);
+        return false;
+    }
+    uint8_t *data = base_alloc(r->arena, (size_t)n + 1, sizeof(uint32_t));
+    for (size_t i = 0; i < n && !wire_pb_failed(&r->pb); i++) {
+        const base_bytes one = wire_pb_bytes(&r->pb, path, &s->lists.at[i]);
+        base_store(BASE_STR, data, i, (base_value){.u = base_string_number(r->strings, one.at, one.size)});
+    }
+    t->data = data;
+    return !wire_pb_failed(&r->pb);
+}
+
 static bool read_contents(onnx_reader *r, const wire_path *path, const stored *s, ir_tensor *t) {
     uint64_t bytes;
     unsigned width;
@@ -135,6 +155,9 @@ static bool read_contents(onnx_reader *r, const wire_path *path, const stored *s
     if (s->has_raw && s->lists.n) {
         wire_pb_error(&r->pb, path, s->byte, "its contents stand in two fields");
         return false;
+    }
+    if (t->type == BASE_STR && (!s->lists.n || s->lists.at[0].number == ONNX_TENSOR_STRING_DATA)) {
+        return read_strings(r, path, s, t, bytes / sizeof(uint32_t));
     }
     if (s->has_raw) {
         if (s->raw.size != bytes) {
@@ -192,6 +215,10 @@ bool onnx_read_tensor(onnx_reader *r, const wire_path *path, wire_message m, ir_
     } else {
         s.shape.rank = (uint32_t)s.dims;
         t->shape = s.shape;
+        if (s.external && t->type == BASE_STR) {
+            wire_pb_error(&r->pb, path, s.byte, "strings stand in a file beside the model, which holds numbers alone");
+            return false;
+        }
         return s.external ? onnx_take_external(r, path, s.byte, &s.elsewhere, t) : read_contents(r, path, &s, t);
     }
     return false;

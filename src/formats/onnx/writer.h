@@ -15,10 +15,10 @@ typedef struct onnx_put_attr {
     onnx_attr_type type; /* INT, FLOAT, STRING, TENSOR, INTS, FLOATS, STRINGS, GRAPH */
     int64_t i;
     float f;
-    const char *text;
+    base_bytes text;
     const int64_t *ints;
     const float *floats;
-    const char *const *texts;
+    const base_bytes *texts;
     size_t n;
     const wire_pb_out *graph; /* or a tensor */
 } onnx_put_attr;
@@ -83,6 +83,9 @@ void onnx_out_floats(onnx_out *out, const char *attr, const float *v, size_t n);
 /* A tensor of one extent, from numbers that the type has. */
 void onnx_out_tensor(onnx_out *out, const char *attr, base_type type, const double *v, size_t n);
 void onnx_out_texts(onnx_out *out, const char *attr, const char *const *v, size_t n);
+/* Strings by their numbers. */
+void onnx_out_strings(onnx_out *out, const char *attr, const double *numbers, size_t n);
+void onnx_out_string(onnx_out *out, const char *attr, uint32_t number);
 /* ONNX's output is of that integer type; where the node's is another one, numbers that both have are cast. */
 void onnx_out_gives(onnx_out *out, size_t output, base_type type);
 /* A constant input at that place of ONNX's inputs. Data are borrowed. */

@@ -51,7 +51,7 @@ static base_type raw_type(base_type type) {
     if (c_is_small_float(type)) {
         return base_type_bits(type) == 16 ? BASE_U16 : BASE_U8;
     }
-    return c_is_packed(type) || type == BASE_BOOL ? BASE_U8 : type;
+    return c_is_packed(type) || type == BASE_BOOL ? BASE_U8 : type == BASE_STR ? BASE_U32 : type;
 }
 
 static size_t put_integer(char *out, bool negative, uint64_t magnitude) {

@@ -35,9 +35,9 @@ const plan_tensor *c_io(const c_module *m, bool is_input, size_t i) {
 }
 
 /* A C string literal of any bytes. */
-static void put_string(base_text *t, const char *s) {
+static void put_bytes(base_text *t, const char *s, size_t n) {
     base_puts(t, "\"");
-    for (const unsigned char *c = (const unsigned char *)s; *c != 0; c++) {
+    for (const unsigned char *c = (const unsigned char *)s; c < (const unsigned char *)s + n; c++) {
         if (*c < 32 || *c > 126 || *c == '"' || *c == '\\' || *c == '?' || *c == '$') {
             base_put(t, "\\%03o", (unsigned)*c);
         } else {
@@ -45,6 +45,56 @@ static void put_string(base_text *t, const char *s) {
         }
     }
     base_puts(t, "\"");
+}
+
+static void put_string(base_text *t, const char *s) {
+    put_bytes(t, s, strlen(s));
+}
+
+/* Strings of the model, where an input or output is of strings. */
+static size_t string_count(c_module *m) {
+    bool any = false;
+    for (size_t i = 0; i < m->plan->inputs.n; i++) {
+        any = any || c_io(m, true, i)->type == BASE_STR;
+    }
+    for (size_t i = 0; i < m->plan->outputs.n; i++) {
+        any = any || c_io(m, false, i)->type == BASE_STR;
+    }
+    return any && m->plan->model->strings != NULL ? base_map_count(m->plan->model->strings) : 0;
+}
+
+static void put_string_declarations(c_module *m, base_text *t) {
+    const size_t n = string_count(m);
+    if (n > 0) {
+        c_put(m, t,
+              "/* An element of type str is the number of a string: of the model's own here; the caller's other "
+              "strings have other "
+              "numbers,\n * equal strings the same. */\n#define $_STRING_COUNT %zu\nextern const char *const "
+              "$_strings[%zu];\n"
+              "extern const size_t $_string_bytes[%zu]; /* without the NUL at the end */\n",
+              n, n, n);
+    }
+}
+
+static void put_strings(c_module *m, base_text *t) {
+    const size_t n = string_count(m);
+    if (n == 0) {
+        return;
+    }
+    size_t bytes;
+    c_put(m, t, "const char *const $_strings[%zu] = {\n", n);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *at = base_string_at(m->plan->model->strings, i, &bytes);
+        base_puts(t, "    ");
+        put_bytes(t, at, bytes);
+        base_puts(t, i + 1 < n ? ",\n" : "\n};\n\n");
+    }
+    c_put(m, t, "const size_t $_string_bytes[%zu] = {", n);
+    for (uint32_t i = 0; i < n; i++) {
+        (void)base_string_at(m->plan->model->strings, i, &bytes);
+        base_put(t, "%s%zuu", i > 0 ? ", " : "", bytes);
+    }
+    base_puts(t, "};\n\n");
 }
 
 static bool has_helper_pair(const plan_tensor *t) {
@@ -238,6 +288,7 @@ void c_put_header(base_text *t, c_module *m) {
     }
     c_put(m, t, "%s", interface_functions);
     put_quantise_declarations(m, t);
+    put_string_declarations(m, t);
     base_puts(t, "\n");
     c_external_put_prototypes(t, m);
     base_puts(t, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
@@ -834,6 +885,7 @@ static void put_quantise(c_module *m, base_text *t) {
 
 void c_put_interface(base_text *t, c_module *m) {
     put_steps(m, t);
+    put_strings(m, t);
     put_info(m, t, true);
     put_info(m, t, false);
     c_put(m, t, "%s", interface_text);

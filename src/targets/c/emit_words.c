@@ -16,6 +16,7 @@ const char *c_storage_type(base_type t) {
         [BASE_F64] = "double",   [BASE_F32] = "float",    [BASE_F16] = "uint16_t", [BASE_BF16] = "uint16_t",
         [BASE_I64] = "int64_t",  [BASE_I32] = "int32_t",  [BASE_I16] = "int16_t",  [BASE_I8] = "int8_t",
         [BASE_U64] = "uint64_t", [BASE_U32] = "uint32_t", [BASE_U16] = "uint16_t",
+        [BASE_STR] = "uint32_t",
     };
     return names[t] ? names[t] : "uint8_t";
 }
@@ -78,6 +79,7 @@ const char *c_constant(base_arena *arena, base_type t, base_value v) {
     case BASE_U64:
         return base_printf(arena, "UINT64_C(%llu)", (unsigned long long)v.u);
     case BASE_U32:
+    case BASE_STR:
         return base_printf(arena, "%lluu", (unsigned long long)v.u);
     default:
         if (v.i == INT32_MIN) {

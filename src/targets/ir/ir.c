@@ -9,7 +9,9 @@ static base_status emit(base_arena *arena, const plan_module *plan, const ir_mod
     base_text text = {.arena = arena};
     (void)plan;
     (void)o;
-    (void)d;
+    if (ir_has_strings(model)) {
+        return base_error(d, NULL, "the text form has no strings: write ONNX (--target onnx)");
+    }
     ir_print(&text, model);
     *BASE_PUSH(arena, &out->list) = (base_output_file){.name = "model.ir", .bytes = text.at, .size = text.n};
     return BASE_OK;

@@ -13,6 +13,9 @@ void **check_rooms(base_arena *scratch, const ir_graph *g, const uint32_t *list,
 char *check_temporary_folder(base_arena *arena, base_diags *d);
 /* The host's C compiler: wanted if given, else $CC, cc, gcc, clang, the first that $PATH has. NULL: none. */
 const char *check_find_compiler(base_arena *arena, const char *wanted);
+
+/* The program's name for check_spawn, which enters a folder first: a relative path begins where this process is. */
+const char *check_program(base_arena *arena, const char *name);
 typedef struct check_process {
     int status;       /* exit status; -1: ended by a signal or not started */
     const char *text; /* the last of what it wrote to stderr, printable */
@@ -83,7 +86,7 @@ typedef enum check_rounding {
     CHECK_BITS,    /* not at all */
     CHECK_NETWORK, /* by what a whole network makes of other constants: 1e-4 of themselves and 1e-5 of the largest */
     CHECK_FORMAT, /* as that, and floats of 16 bits by what operators of another format round: of f16 1/256 of both, of bf16 1/32 */
-    CHECK_IN_F32  /* as that, of what f64 was computed in f32 for; whole numbers, which may be cut off reals, by 1 and 2^-20 of themselves */
+    CHECK_IN_F32 /* as that, of what f64 was computed in f32 for; whole numbers, which may be cut off reals, by 1 and 2^-20 of themselves */
 } check_rounding;
 /* Integers by bits, but for the last, reals as that says. */
 bool check_same_values(const ir_tensor *t, const void *got, const void *want, check_rounding rounding);

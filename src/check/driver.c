@@ -45,7 +45,8 @@ static void put_writes(base_text *t, const plan_module *p, bool is_input) {
     base_puts(t, "            default:\n                break;\n            }\n");
 }
 
-enum { ENDLESS = 13 }; /* the program's exit status when a loop passes its bound */
+/* the program's exit status when there is no room for arena or weights, and when a loop passes its bound */
+enum { NO_ROOM = 9, ENDLESS = 13 };
 
 /* Loops may go on longer than anybody waits: then so much of them is looked at. */
 #define MOST_STEPS 1000000u
@@ -87,15 +88,18 @@ static void put_traced_run(base_text *t, const plan_module *p) {
 
 static void put_init(base_text *t, const char *x, bool blob) {
     if (blob) {
-        base_put(
-            t,
-            "    unsigned char *blob = malloc(%s_WEIGHTS_BYTES + 16u);\n"
-            "    FILE *file = fopen(\"%s_weights.bin\", \"rb\");\n"
-            "    while (blob != NULL && (size_t)blob %% 16) {\n        blob++;\n    }\n"
-            "    if (blob == NULL || file == NULL || fread(blob, 1, %s_WEIGHTS_BYTES, file) != %s_WEIGHTS_BYTES) {\n"
-            "        return 9;\n    }\n",
-            x, x, x, x);
+        base_put(t,
+                 "    unsigned char *blob = malloc(%s_WEIGHTS_BYTES + 16u);\n"
+                 "    FILE *file = fopen(\"%s_weights.bin\", \"rb\");\n"
+                 "    while (blob != NULL && (size_t)blob %% 16) {\n        blob++;\n    }\n"
+                 "    if (blob == NULL) {\n        return %d;\n    }\n"
+                 "    if (file == NULL || fread(blob, 1, %s_WEIGHTS_BYTES, file) != %s_WEIGHTS_BYTES) {\n"
+                 "        return 8;\n    }\n",
+                 x, x, NO_ROOM, x, x);
     }
+    /* not an array: compilers place none of 2 GB and more */
+    base_put(t, "    room = malloc((size_t)%s_ARENA_BYTES + %s_ARENA_ALIGNMENT);\n", x, x);
+    base_put(t, "    if (room == NULL) {\n        return %d;\n    }\n    arena = room;\n", NO_ROOM);
     base_put(t, "    while ((size_t)arena %% %s_ARENA_ALIGNMENT) {\n        arena++;\n    }\n", x);
     base_put(t, "    memset(arena, 0xa5, %s_ARENA_BYTES);\n    if (%s_init%s(&model, arena, %s_ARENA_BYTES", x, x,
              blob ? "_weights" : "", x);
@@ -109,9 +113,7 @@ static char *driver_text(base_arena *arena, const plan_module *p, bool trace, bo
     base_text t = {.arena = arena};
     const char *x = p->prefix;
     base_put(&t, "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include \"%s.h\"\n", x);
-    base_put(&t,
-             "static union { unsigned char bytes[%s_ARENA_BYTES + 64]; double align; } room;\nstatic %s_model model;\n",
-             x, x);
+    base_put(&t, "static unsigned char *room;\nstatic %s_model model;\n", x);
     base_puts(&t,
               "static unsigned long long traced, steps;\n"
               "static void put(const void *bytes, size_t n) {\n    fwrite(bytes, 1, n, stdout);\n    traced += n;\n}\n"
@@ -134,10 +136,8 @@ static char *driver_text(base_arena *arena, const plan_module *p, bool trace, bo
                 x, x, x);
         }
     }
-    base_puts(
-        &t,
-        "int main(int argc, char **argv) {\n    unsigned char *arena = room.bytes;\n    long run, runs = argc > 1 ? "
-        "atol(argv[1]) : 1;\n");
+    base_puts(&t, "int main(int argc, char **argv) {\n    unsigned char *arena;\n"
+                  "    long run, runs = argc > 1 ? atol(argv[1]) : 1;\n");
     put_init(&t, x, blob);
     base_put(&t, "    for (run = 0; run < runs; run++) {\n        int done = 0;\n        %s_status status;\n", x);
     for (size_t i = 0; i < p->counts.n; i++) {
@@ -183,7 +183,8 @@ static base_status build_failed(base_arena *arena, const char *folder, const cha
                                 base_diags *d) {
     static const char least[] = "int main(void) { return 0; }\n";
     const base_output_file file = {.name = "burin_least.c", .bytes = least, .size = sizeof least - 1};
-    const char *argv[] = {compiler, "-std=c99", "-O2", "-w", "-o", "burin_least", file.name, "-lm", NULL};
+    const char *argv[] = {
+        check_program(arena, compiler), "-std=c99", "-O2", "-w", "-o", "burin_least", file.name, "-lm", NULL};
     const char *said = built.text[0] != 0
                            ? base_printf(arena, ": %s", built.text)
                            : base_printf(arena, ": it ended with status %d and said nothing", built.status);
@@ -219,7 +220,7 @@ base_status check_build_module(base_arena *arena, const plan_module *plan, const
     if (status != BASE_OK) {
         return status;
     }
-    const char *fixed[] = {compiler, "-std=c99", "-O2", "-w", "-o", "burin_driver"};
+    const char *fixed[] = {check_program(arena, compiler), "-std=c99", "-O2", "-w", "-o", "burin_driver"};
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
         *BASE_PUSH(arena, &argv) = fixed[i];
     }
@@ -285,6 +286,12 @@ base_status check_run_module(base_arena *arena, const check_build *b, size_t run
     check_process ran = check_spawn(arena, b->folder, argv, "input.bin", "output.bin");
     if (ran.status == ENDLESS) {
         return base_error(d, NULL, "%s: a loop goes on after %" PRIu64 " rounds", p->model->file, p->max_trips);
+    }
+    if (ran.status == NO_ROOM) {
+        return base_error(d, NULL,
+                          "there is no memory to run what was emitted: an arena of %" PRIu64 " bytes, %" PRIu64
+                          " bytes of constants; --no-check leaves the check out",
+                          p->arena_bytes + p->state_bytes, p->constant_bytes);
     }
     if (ran.status != 0) {
         base_error(d, NULL, "the emitted program failed (status %d): %s", ran.status, ran.text);

@@ -83,6 +83,13 @@ const char *check_find_compiler(base_arena *arena, const char *wanted) {
     return NULL;
 }
 
+const char *check_program(base_arena *arena, const char *name) {
+    char here[4096];
+    return name[0] != '/' && strchr(name, '/') != NULL && getcwd(here, sizeof here) != NULL
+               ? base_printf(arena, "%s/%s", here, name)
+               : name;
+}
+
 static const char *tail_of(base_arena *arena, const char *path) {
     char text[2048];
     size_t n = 0;
@@ -97,9 +104,8 @@ static const char *tail_of(base_arena *arena, const char *path) {
 check_process check_spawn(base_arena *arena, const char *folder, const char *const *argv, const char *in,
                           const char *out) {
     check_process result = {.status = -1, .text = ""};
-    const char *from = in != NULL ? base_printf(arena, "%s/%s", folder, in) : "/dev/null";
-    const char *to = out != NULL ? base_printf(arena, "%s/%s", folder, out) : "/dev/null";
-    const char *said = base_printf(arena, "%s/stderr.txt", folder);
+    const char *from = in != NULL ? in : "/dev/null"; /* in the folder, as all that is opened after it was entered */
+    const char *to = out != NULL ? out : "/dev/null", *said = "stderr.txt";
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions) != 0) {
         return result;
@@ -121,7 +127,7 @@ check_process check_spawn(base_arena *arena, const char *folder, const char *con
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
     result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    result.text = tail_of(arena, said);
+    result.text = tail_of(arena, base_printf(arena, "%s/%s", folder, said));
     if (WIFSIGNALED(status) && result.text[0] == 0) {
         result.text = base_printf(arena, "ended by signal %d", WTERMSIG(status));
     }

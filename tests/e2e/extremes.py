@@ -126,3 +126,30 @@ for name, parts in empty.items():
             subprocess.run([*compiler, *STRICT, "-O1", *sources, "-lm", "-o", "tested"], cwd=folder, check=True)
             ran = subprocess.run(["./tested"], cwd=folder, capture_output=True, text=True)
             assert ran.returncode == 0 and ran.stdout == "m: 2 passed, 0 failed\n", (folder, compiler, ran)
+
+# ---- weights without a column ----
+for kind in ("f32", "i8"):
+    quant = "" if kind == "f32" else "quant {0.5:0}"
+    model([(f"{kind}[2,0]", quant), (f"{kind}[3,0]", quant + ' = hex ""'), (f"{kind}[2,3]", quant)], "%0", "%2",
+          'fully_connected (%0, %1, _) -> (%2) {act: text "none"}')
+    refused("fully_connected", "at least 1 column")
+
+# ---- no memory for the arena of what is checked: that is said, and is no fault of what was emitted ----
+model([("i8[8]", ""), (f"i8[{1 << 24}]", ""), ("i8[8]", "")], "%0", "%2", f"tile (%0) -> (%1) {{multiples: ints [{1 << 21}]}}",
+      f"strided_slice (%1) -> (%2) {{begin: ints [5], strides: ints [{1 << 21}], extents: ints [8], shape: ints [8]}}")
+pathlib.Path("little").write_text('#!/bin/sh\ncc "$@" || exit 1\nmv burin_driver real\n'
+                                  "printf '#!/bin/sh\\nulimit -v 12000\\nexec ./real \"$@\"\\n' > burin_driver\nchmod +x burin_driver\n")
+os.chmod("little", 0o755)
+if LIMIT:
+    done = burin("compile", "m.ir", "-o", "never", "--compiler", "./little", "--disable", "parts", status=1)
+    assert "no memory to run what was emitted" in done.stderr and "--no-check" in done.stderr, done.stderr
+    assert not os.path.exists("never")
+
+# ---- the check's folder is entered: what is relative begins where the command was given ----
+model([("i8[8]", ""), ("i8[8]", "")], "%0", "%1", "reverse (%0) -> (%1) {axes: ints [0]}")
+pathlib.Path("mine").write_text('#!/bin/sh\nexec cc "$@"\n')
+os.chmod("mine", 0o755)
+os.mkdir("rooms")
+done = subprocess.run([os.environ["BURIN"], "compile", "m.ir", "-o", "near", "--compiler", "./mine"], env={**os.environ, "TMPDIR": "rooms"},
+                      capture_output=True, text=True, timeout=60)
+assert done.returncode == 0 and "checked: 4 inputs" in done.stdout and not os.listdir("rooms"), done

@@ -238,7 +238,7 @@ def large(result):
     models = {**plan_models.make(WORK.parent / "bench-models"), "nodes": onnx_models.make(WORK.parent / "bench-models", ["nodes"])["nodes"]}
     table = Table("burin plan of 50,000 operators (seconds CPU, one run; MiB resident)", ["what", "bar", "ours", "", "MiB"])
     for what, name in (("ONNX, 5 words on reals", "nodes"), ("25,000 skip connections", "skips"), ("50,000 outputs", "outputs"),
-                       ("int8 sums, each with a scale of its own", "sums")):
+                       ("int8 sums, each with a scale of its own", "sums"), ("int8 logistics and scales, each with a table of its own", "tables")):
         _, cpu, resident = cost_and_memory([BURIN, "plan", models[name]], 1)
         result[name] = {"bar_s": PLAN_S, "cpu_s": cpu[0] / 1e3, "resident_mb": resident}
         table.add(what, PLAN_S, f"{cpu[0] / 1e3:.1f}", verdict(cpu[0] <= 1e3 * PLAN_S), f"{resident:.0f}")

@@ -1,8 +1,9 @@
 """Graphs of many operators that bench.py plans, in the graph's text form (docs/IR.md).
 
 Takes a folder. Writes sums.ir (50,000 int8 sums, each with a scale and a zero point of its own, so that no two functions are
-one), outputs.ir (50,000 operators whose outputs all live to the end) and skips.ir (25,000 values that as many sums read
-later), unless they are there.
+one), tables.ir (25,000 int8 logistics, each with a table of its own, and as many changes of scale between them), outputs.ir
+(50,000 operators whose outputs all live to the end) and skips.ir (25,000 values that as many sums read later), unless they
+are there.
 """
 import pathlib
 
@@ -29,14 +30,24 @@ class Graph:
 PLAIN = '{act: text "none"}'
 
 
-def sums(path):
-    def quant(k):
-        return f" quant {{{0.01 + k * 3.7e-6 % 0.03}:{k * 7 % 20 - 10}}}"
+def quant(k):
+    return f" quant {{{0.01 + k * 3.7e-6 % 0.03}:{k * 7 % 20 - 10}}}"
 
+
+def sums(path):
     g = Graph()
     x = last = g.tensor("i8", quant(0))
     for k in range(OPERATORS):
         last = g.node("add", [last, x], g.tensor("i8", quant(k + 1)), PLAIN)
+    g.write(path, [last])
+
+
+def tables(path):
+    g = Graph()
+    last = g.tensor("i8", quant(0))
+    for k in range(OPERATORS // 2):
+        last = g.node("logistic", [last], g.tensor("i8", " quant {0.00390625:-128}"))
+        last = g.node("quantize", [last], g.tensor("i8", quant(2 * k + 2)))
     g.write(path, [last])
 
 
@@ -65,7 +76,7 @@ def skips(path):
 def make(folder):
     folder.mkdir(parents=True, exist_ok=True)
     paths = {}
-    for name, maker in (("sums", sums), ("outputs", outputs), ("skips", skips)):
+    for name, maker in (("sums", sums), ("tables", tables), ("outputs", outputs), ("skips", skips)):
         paths[name] = folder / f"{name}.ir"
         if not paths[name].exists():
             maker(paths[name])

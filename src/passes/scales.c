@@ -257,29 +257,36 @@ static bool takes_reals(scaler *s, const ir_node *n, base_type type, bool plain)
     return takes;
 }
 
-/* All quantised inputs have one quantisation, and nothing else counts: the outputs have it, too, and so have inputs that are moved
- * together with them and had none. */
+/* Does all that the node has of one type, beginning with its inputs, agree on one quantisation? NULL: none has, or they do not. */
+static const ir_quant *one_quant(const scaler *s, const ir_node *n, base_type *type) {
+    const ir_quant *quant = NULL;
+    bool one = n->output_count > 0;
+    *type = BASE_NONE;
+    for (size_t k = 0; k < n->input_count + n->output_count; k++) {
+        const uint32_t at = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
+        const ir_tensor *t = at != IR_NONE ? &s->g->tensors.at[at] : NULL;
+        if (t != NULL && t->quant.n > 0 && (k < n->input_count || quant == NULL)) {
+            one = one && t->quant.n == 1 && (quant == NULL || (ir_quant_same(&t->quant, quant) && t->type == *type));
+            quant = &t->quant;
+            *type = t->type;
+        }
+    }
+    for (size_t k = 0; k < n->input_count + n->output_count; k++) {
+        const uint32_t at = k < n->input_count ? n->inputs[k] : n->outputs[k - n->input_count];
+        const ir_tensor *t = at != IR_NONE ? &s->g->tensors.at[at] : NULL;
+        const bool moved = t != NULL && t->type == *type;
+        one = one && (moved ? t->state == IR_NONE : k < n->input_count);
+    }
+    return one ? quant : NULL;
+}
+
+/* All quantised inputs, or where none is the outputs, have one quantisation, and nothing else counts: the outputs have it, too, and so
+ * have inputs that are moved together with them and had none. */
 static void wrap(scaler *s, size_t i) {
     const ir_node like = s->g->nodes.at[i];
-    const ir_quant *quant = NULL;
-    bool one = true;
     base_type type = BASE_NONE;
-    for (size_t k = 0; k < like.input_count; k++) {
-        const ir_tensor *t = like.inputs[k] != IR_NONE ? &s->g->tensors.at[like.inputs[k]] : NULL;
-        if (t == NULL || t->quant.n == 0) {
-            continue;
-        }
-        one = one && t->quant.n == 1 && t->state == IR_NONE &&
-              (quant == NULL || (ir_quant_same(&t->quant, quant) && t->type == type));
-        quant = &t->quant;
-        type = t->type;
-    }
-    for (size_t k = 0; k < like.output_count; k++) {
-        const ir_tensor *t = &s->g->tensors.at[like.outputs[k]];
-        one = one && t->type == type && t->state == IR_NONE;
-    }
-    if (quant == NULL || !one || like.output_count == 0 || ir_control_of(&like) != IR_PLAIN ||
-        !passes_stays_on_integers(s->c, s->m, s->g, &like)) {
+    const ir_quant *quant = one_quant(s, &like, &type);
+    if (quant == NULL || ir_control_of(&like) != IR_PLAIN || !passes_stays_on_integers(s->c, s->m, s->g, &like)) {
         return;
     }
     const ir_quant of = *quant;
@@ -502,6 +509,9 @@ base_status passes_scales(passes_context *c, ir_model *m, base_diags *d) {
         s.gone = BASE_NEWS(s.scratch, bool, nodes + 1);
         for (size_t k = 0; k < nodes; k++) {
             visit(&s, k);
+        }
+        for (size_t k = nodes; k-- > 0;) { /* what is moved before its scale is said */
+            wrap(&s, k);
         }
         bool *all = BASE_NEWS(s.scratch, bool, s.g->nodes.n + 1);
         memcpy(all, s.gone, nodes * sizeof *all);

@@ -176,3 +176,13 @@ for op, kind, want in (("Concat", "u8", (5, 0, 63, 13, 1, 129)), ("Add", "u8", (
     assert "quantize" not in words("scales.tflite"), words("scales.tflite")
     burin("run", "scales.tflite", "--input", "x.npy", "--output-dir", "scales", "--output-format", "raw", "--force")
     assert tuple(pathlib.Path("scales/output_0.bin").read_bytes()) == want, op
+
+# ---- what is moved before its scale is said has that scale, and stays quantised ----
+pathlib.Path("moved.onnx").write_bytes(onnx.model(onnx.graph(
+    [node("Reshape", "x shape", "a"), node("Transpose", "a", "b", perm=[1, 0]), node("DequantizeLinear", "b s z", "r"), node("Softmax", "r", "t", axis=1),
+     node("QuantizeLinear", "t u v", "y")],
+    [onnx.value("x", "i8", [4])], [onnx.value("y", "i8", [2, 2])],
+    [onnx.tensor("shape", "i64", [2], [2, 2]), *(onnx.tensor(n, k, [], [v]) for n, k, v in
+                                                (("s", "f32", 0.5), ("z", "i8", 3), ("u", "f32", 1 / 256), ("v", "i8", -128)))]), 17))
+burin("compile", "moved.onnx", "-o", "moved.tflite", "--force")
+assert words("moved.tflite") == ["reshape", "transpose", "softmax"], words("moved.tflite")

@@ -152,11 +152,14 @@ typedef struct burin_load_options {
     /* "tflm" or "litert": where a TFLite file contradicts itself (a shape that it records, and another that it tells the operator),
      * whose reading it is; say the same in burin_compile_options. NULL: "tflm". */
     const char *numerics;
+    /* Path of a file of quantisation parameters (docs/CLI.md): tensors of a model of reals that it names become integers with these
+     * scales and zero points, and operators around them quantised ones, as TFLite has them. NULL: none. */
+    const char *quantization;
 } burin_load_options;
 #define BURIN_LOAD_OPTIONS_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(burin_load_options), NULL, 0, NULL, 0, 0, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, 0, 0, NULL, 0, NULL,   \
-            0, false, NULL                                                                                             \
+            0, false, NULL, NULL                                                                                       \
     }
 /* options may be NULL: as burin_load. */
 BURIN_API burin_status burin_load_with(burin_context *context, const char *path, const burin_load_options *options,
@@ -197,6 +200,10 @@ typedef enum burin_form { BURIN_TEXT, BURIN_JSON, BURIN_SVG } burin_form;
 /* Graph, types, shapes, quantisation, MACs, memory, and what is unsupported (which is reported, not an error here). */
 BURIN_API burin_status burin_inspect(burin_context *context, const burin_model *model, burin_form form,
                                      const char **text);
+
+/* The quantisation of the main graph's tensors, of a quantised model or of one between conversions: as a file that
+ * burin_load_options.quantization takes. Biases, whose scales follow from others, are left out. */
+BURIN_API burin_status burin_quantization_text(burin_context *context, const burin_model *model, const char **text);
 
 /* ---- options: struct size first; fields are only ever added at the end; docs/OPTIONS.md has all of them ---- */
 typedef struct burin_compile_options {

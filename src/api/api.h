@@ -27,9 +27,10 @@ struct burin_model {
     burin_context *context;
     const char *file;
     base_bytes bytes;
-    ir_model *ir;            /* as read; never changed */
-    formats_options options; /* with which it was read */
-    bool unsupported;        /* ir has operators that only inspect can take: api_copy says which */
+    ir_model *ir;             /* as read; never changed */
+    formats_options options;  /* with which it was read */
+    const char *quantization; /* a file of parameters that it was quantised by; NULL: none */
+    bool unsupported;         /* ir has operators that only inspect can take: api_copy says which */
 };
 
 /* Runs body under the context's guard: out of memory becomes BURIN_NO_MEMORY. */
@@ -41,6 +42,10 @@ base_status api_copy(const burin_model *m, ir_model **out);
 /* The same with the graphs of all signatures, for a target that writes them; where those cannot be read, without, and a
  * warning. */
 base_status api_copy_every_signature(const burin_model *m, ir_model **out);
+
+/* ---- quantization.c ---- */
+/* Parameters from a file: the model of reals becomes one of quantised operators. */
+base_status api_quantise(burin_context *c, const char *path, const char *numerics, ir_model *m, base_diags *d);
 
 /* ---- options.c ---- */
 /* All fields: those that an older caller's struct does not have keep their defaults. */

@@ -51,7 +51,7 @@ static const formats_contents *copy_contents(burin_context *c, const burin_conte
 }
 
 /* Fields that an older caller's struct does not have keep their defaults. */
-static formats_options resolve(burin_context *c, const burin_load_options *given) {
+static formats_options resolve(burin_context *c, const burin_load_options *given, const char **quantization) {
     burin_load_options o = BURIN_LOAD_OPTIONS_INIT;
     if (given != NULL) {
         memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
@@ -84,6 +84,7 @@ static formats_options resolve(burin_context *c, const burin_load_options *given
     to.random_mean = o.random_mean;
     to.strings = api_strings(c);
     to.numerics = o.numerics != NULL ? base_strdup(c->arena, o.numerics) : "tflm";
+    *quantization = o.quantization != NULL ? base_strdup(c->arena, o.quantization) : NULL;
     return to;
 }
 
@@ -109,16 +110,25 @@ static base_status add_ops(burin_context *c, const burin_load_options *given) {
     return status;
 }
 
+/* Reads it, and quantises it where parameters were given. */
+static base_status read_settled(const burin_model *m, const formats_options *o, ir_model **out, base_diags *d) {
+    const base_status status = formats_read(m->context->arena, m->file, m->bytes, o, out, d);
+    return status == BASE_OK && m->quantization != NULL
+               ? api_quantise(m->context, m->quantization, o->numerics, *out, d)
+               : status;
+}
+
 /* What is refused only for its operators is loaded all the same, for inspect; its diagnostics are taken back until a
  * call needs the whole model. */
 static base_status read_model(burin_context *c, burin_model *m) {
     const size_t n = c->diags.list.n, errors = c->diags.errors, warnings = c->diags.warnings,
                  dropped = c->diags.dropped;
-    base_status status = formats_read(c->arena, m->file, m->bytes, &m->options, &m->ir, &c->diags);
+    base_status status = read_settled(m, &m->options, &m->ir, &c->diags);
     base_diags again = {.arena = c->arena};
     formats_options lenient = m->options;
     lenient.keep_unsupported = true;
-    if (status == BASE_REFUSED && formats_read(c->arena, m->file, m->bytes, &lenient, &m->ir, &again) == BASE_OK) {
+    if (status == BASE_REFUSED && m->quantization == NULL &&
+        formats_read(c->arena, m->file, m->bytes, &lenient, &m->ir, &again) == BASE_OK) {
         m->unsupported = true;
         c->diags.list.n = n;
         c->diags.errors = errors;
@@ -137,7 +147,7 @@ static base_status load(burin_context *c, void *arguments) {
     m->context = c;
     m->file = base_strdup(c->arena, call->name);
     m->bytes = (base_bytes){.at = file.at, .size = file.size};
-    m->options = resolve(c, call->options);
+    m->options = resolve(c, call->options, &m->quantization);
     m->options.folder = call->bytes == NULL ? formats_folder(c->arena, m->file) : NULL;
     if (status == BASE_OK && strcmp(m->options.numerics, "tflm") != 0 && strcmp(m->options.numerics, "litert") != 0) {
         base_error(&c->diags, NULL, "numerics: there is no %s: tflm, litert",
@@ -187,7 +197,7 @@ static base_status copy(const burin_model *m, bool every_signature, ir_model **o
     formats_options options = m->options;
     options.ops = m->context->ops; /* running out of memory may have replaced it */
     options.every_signature = every_signature;
-    base_status status = formats_read(m->context->arena, m->file, m->bytes, &options, out, d);
+    base_status status = read_settled(m, &options, out, d);
     if (status == BASE_OK) {
         d->list.n = n;
         d->warnings = warnings;

@@ -51,6 +51,7 @@ int cli_load_options(cli *c, burin_load_options *o) {
     o->states = a->states.at;
     o->state_count = a->states.n;
     o->random_mean = a->random_mean;
+    o->quantization = a->quantization;
     o->numerics = a->compile.numerics;
     o->ops = a->ops.at;
     o->op_count = a->ops.n;

@@ -27,6 +27,7 @@ typedef struct compile_options {
     const char *dump_after;
     base_text *dump;
     bool exact;          /* of passes_context */
+    bool foreign;        /* the model goes as one of another format does, though it may be of the target's */
     const char **layout; /* becomes passes_context.layout; NULL: nobody asks */
     bool *in_f32;        /* likewise; and the check of what is written reads it */
 } compile_options;
@@ -35,6 +36,9 @@ typedef struct compile_options {
 char *compile_prefix(base_arena *arena, const char *file);
 /* The passes that the target wants. m is changed. */
 base_status compile_passes(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o, base_diags *d);
+/* A model of reals between conversions becomes one of quantised operators, which are TFLite's, wherever they come within one step: as it would
+ * be written as TFLite and read again. Its format is "tflite" then. REFUSED: TFLite lacks an operator. */
+base_status compile_integers(base_arena *arena, ops_registry *ops, ir_model *m, const char *numerics, base_diags *d);
 /* Passes, then the plan. m is changed. */
 base_status compile_plan(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o,
                          plan_module **plan, base_diags *d);

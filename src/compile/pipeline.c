@@ -80,7 +80,7 @@ static base_status run_passes(base_arena *arena, ops_registry *ops, ir_model *m,
                              .exact = o->exact};
     const char *format = o->target != NULL ? o->target->format : NULL;
     vocabulary words = {format != NULL ? formats_find(format) : NULL, ops};
-    const bool foreign = format != NULL && strcmp(m->format, format) != 0;
+    const bool foreign = format != NULL && (o->foreign || strcmp(m->format, format) != 0);
     const passes_vocabulary says = {
         .says = is_said, .is_over = is_over, .is_view = is_view, .user = &words, .own = !foreign};
     if (o->target != NULL) {
@@ -105,6 +105,18 @@ static base_status run_passes(base_arena *arena, ops_registry *ops, ir_model *m,
 
 base_status compile_passes(base_arena *arena, ops_registry *ops, ir_model *m, const compile_options *o, base_diags *d) {
     return run_passes(arena, ops, m, o, NULL, d);
+}
+
+base_status compile_integers(base_arena *arena, ops_registry *ops, ir_model *m, const char *numerics, base_diags *d) {
+    const char *goals[] = {numerics};
+    const compile_options o = {
+        .target = target_find("tflite"), .opt_level = 1, .goals = goals, .goal_count = 1, .foreign = true};
+    const base_status status = run_passes(arena, ops, m, &o, NULL, d);
+    m->format = o.target->format;
+    for (size_t i = 0; status == BASE_OK && i < m->graphs.n; i++) {
+        ir_drop_unused_tensors(m, &m->graphs.at[i]);
+    }
+    return status;
 }
 
 /* ---- plan ---- */

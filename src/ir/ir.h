@@ -224,6 +224,9 @@ void ir_cut(ir_model *m, const uint32_t *outputs, size_t n);
 /* Inputs and outputs of the entry graph that are none any more: a bool for each. Signatures follow. */
 void ir_drop_ports(ir_model *m, const bool *inputs, const bool *outputs);
 
+/* Tensors that no node and no border of the graph has are gone; the others are numbered anew, in their order. */
+void ir_drop_unused_tensors(ir_model *m, ir_graph *g);
+
 /* Is a tensor of it of type str? The text form does not have the strings. */
 bool ir_has_strings(const ir_model *m);
 /* The text form (docs/IR.md). ir_parse(ir_print(m)) is m again, byte for byte on printing; whole constants included. */

@@ -38,16 +38,44 @@ static const ir_attr *sorted(base_arena *arena, const ir_attr *attrs, size_t n) 
     return list;
 }
 
+/* Of each tensor: does a node or the border have it? */
+static bool *used_in(base_arena *arena, const ir_graph *g) {
+    bool *used = BASE_NEWS(arena, bool, g->tensors.n + 1);
+    mark(used, g->inputs.at, g->inputs.n);
+    mark(used, g->outputs.at, g->outputs.n);
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        mark(used, g->nodes.at[i].inputs, g->nodes.at[i].input_count);
+        mark(used, g->nodes.at[i].outputs, g->nodes.at[i].output_count);
+    }
+    return used;
+}
+
+void ir_drop_unused_tensors(ir_model *m, ir_graph *g) {
+    const bool *used = used_in(m->arena, g);
+    uint32_t *number = BASE_NEWS(m->arena, uint32_t, g->tensors.n + 1);
+    size_t kept = 0;
+    for (size_t i = 0; i < g->tensors.n; i++) {
+        if (used[i]) {
+            number[i] = (uint32_t)kept;
+            g->tensors.at[kept++] = g->tensors.at[i];
+        }
+    }
+    g->tensors.n = kept;
+    for (size_t i = 0; i < g->nodes.n; i++) {
+        ir_node *n = &g->nodes.at[i];
+        n->inputs = renumber(m->arena, number, n->inputs, n->input_count);
+        n->outputs = renumber(m->arena, number, n->outputs, n->output_count);
+    }
+    g->inputs.at = renumber(m->arena, number, g->inputs.at, g->inputs.n);
+    g->outputs.at = renumber(m->arena, number, g->outputs.at, g->outputs.n);
+    g->inputs.cap = g->inputs.n;
+    g->outputs.cap = g->outputs.n;
+}
+
 static void plain_graph(ir_model *m, const ir_graph *from) {
     ir_graph *g = ir_graph_add(m, from->name);
-    bool *used = BASE_NEWS(m->arena, bool, from->tensors.n + 1);
+    const bool *used = used_in(m->arena, from);
     uint32_t *number = BASE_NEWS(m->arena, uint32_t, from->tensors.n + 1);
-    mark(used, from->inputs.at, from->inputs.n);
-    mark(used, from->outputs.at, from->outputs.n);
-    for (size_t i = 0; i < from->nodes.n; i++) {
-        mark(used, from->nodes.at[i].inputs, from->nodes.at[i].input_count);
-        mark(used, from->nodes.at[i].outputs, from->nodes.at[i].output_count);
-    }
     for (size_t i = 0; i < from->tensors.n; i++) {
         if (used[i]) {
             number[i] = (uint32_t)g->tensors.n;

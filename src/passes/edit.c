@@ -161,3 +161,29 @@ void passes_convert(ir_model *m, ir_graph *g, const char *word, uint32_t from, u
     n->id_count = of.id_count;
     n->byte = of.byte;
 }
+
+/* Scales or zero points, as a constant. */
+static uint32_t list_of(passes_context *c, ir_model *m, ir_graph *g, const ir_quant *quant, base_type type,
+                        bool scales) {
+    const int64_t count = quant->n;
+    const ir_shape shape = ir_shape_of(count > 1, &count);
+    void *data = base_alloc(c->arena, (size_t)count, 8);
+    for (uint32_t k = 0; k < quant->n; k++) {
+        base_store(type, data, k,
+                   scales ? (base_value){.f = (double)quant->scale[k]} : (base_value){.i = quant->zero[k]});
+    }
+    return passes_constant_add(m, g, "", type, &shape, data);
+}
+
+void passes_say_scale(passes_context *c, ir_model *m, ir_graph *g, size_t i, uint32_t whole) {
+    const ir_tensor like = g->tensors.at[whole];
+    const bool makes = g->nodes.at[i].outputs[0] == whole;
+    const uint32_t inputs[3] = {g->nodes.at[i].inputs[0], list_of(c, m, g, &like.quant, BASE_F32, true),
+                                list_of(c, m, g, &like.quant, like.type, false)};
+    ir_node *n = &g->nodes.at[i];
+    passes_become(c, n, makes ? "quantize_linear" : "dequantize_linear", inputs, 3);
+    ir_attr_int(m, n, "axis", like.quant.axis);
+    if (makes) {
+        ir_attr_text(m, n, "precision", "f32");
+    }
+}

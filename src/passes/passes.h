@@ -53,6 +53,18 @@ typedef struct passes_pass {
 extern const passes_pass passes_list[];
 extern const size_t passes_count;
 
+/* What somebody says of a tensor of the main graph, which is f32. */
+typedef struct passes_parameter {
+    const char *name;
+    base_type type; /* i8, u8 or i16 */
+    ir_quant quant; /* n > 1: of a constant */
+    base_place place;
+} passes_parameter;
+/* parameters.c: the tensors are quantised, and dequantised for who reads them. at_border: inputs and outputs of the graph among them become the
+ * integers. REFUSED with the place: no such tensor, or it cannot have that; the model is quantised already. */
+base_status passes_parameters(passes_context *c, ir_model *m, const passes_parameter *list, size_t n, bool at_border,
+                              base_diags *d);
+
 /* All of them. An unknown dump_after is a usage error that names the nearest pass. */
 base_status passes_run(passes_context *c, ir_model *m, base_diags *d);
 

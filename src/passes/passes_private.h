@@ -119,5 +119,7 @@ bool passes_narrow(passes_context *c, ir_model *m, uint32_t graph, const ir_node
 
 /* Adds word(from) -> to behind the last node, for the operators of the input file that `like` is for. */
 void passes_convert(ir_model *m, ir_graph *g, const char *word, uint32_t from, uint32_t to, const ir_node *like);
+/* Node i, a quantize that makes tensor `whole` or a dequantize that reads it, says that tensor's scale itself, as ONNX's do. */
+void passes_say_scale(passes_context *c, ir_model *m, ir_graph *g, size_t i, uint32_t whole);
 
 #endif

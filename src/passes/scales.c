@@ -326,30 +326,6 @@ static bool looks_at_scales(const scaler *s, const ir_node *n) {
     return looks && strcmp(n->op, "quantize") != 0 && strcmp(n->op, "quantize_linear") != 0;
 }
 
-static uint32_t list_of(scaler *s, const ir_tensor *t, base_type type, bool scales) {
-    const int64_t count = t->quant.n;
-    const ir_shape shape = ir_shape_of(count > 1, &count);
-    void *data = base_alloc(s->c->arena, (size_t)count, 8);
-    for (uint32_t k = 0; k < t->quant.n; k++) {
-        base_store(type, data, k,
-                   scales ? (base_value){.f = (double)t->quant.scale[k]} : (base_value){.i = t->quant.zero[k]});
-    }
-    return passes_constant_add(s->m, s->g, "", type, &shape, data);
-}
-
-/* A conversion of the tensor says its scale itself again, as ONNX's does. */
-static void say_scale(scaler *s, size_t i, uint32_t t) {
-    ir_node *n = &s->g->nodes.at[i];
-    const bool makes = n->outputs[0] == t;
-    const ir_tensor like = s->g->tensors.at[t];
-    const uint32_t inputs[3] = {n->inputs[0], list_of(s, &like, BASE_F32, true), list_of(s, &like, like.type, false)};
-    passes_become(s->c, n, makes ? "quantize_linear" : "dequantize_linear", inputs, 3);
-    ir_attr_int(s->m, n, "axis", like.quant.axis);
-    if (makes) {
-        ir_attr_text(s->m, n, "precision", "f32");
-    }
-}
-
 /* What an operator that kernels have with scales takes or gives as integers has none. */
 static void bare(scaler *s) {
     bool *is_bare = BASE_NEWS(s->scratch, bool, s->g->tensors.n + 1);
@@ -366,9 +342,9 @@ static void bare(scaler *s) {
     for (size_t i = 0; i < nodes; i++) {
         const ir_node *n = &s->g->nodes.at[i];
         if (strcmp(n->op, "quantize") == 0 && is_bare[n->outputs[0]]) {
-            say_scale(s, i, n->outputs[0]);
+            passes_say_scale(s->c, s->m, s->g, i, n->outputs[0]);
         } else if (strcmp(n->op, "dequantize") == 0 && is_bare[n->inputs[0]]) {
-            say_scale(s, i, n->inputs[0]);
+            passes_say_scale(s->c, s->m, s->g, i, n->inputs[0]);
         }
     }
     for (uint32_t t = 0; t < tensors; t++) {

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,20 @@ static burin_status written_road(burin_context *c, const char *text, size_t size
     return status;
 }
 
+/* Quantised by a file of parameters; those are printed again. */
+static burin_status quantised_road(burin_context *c, const char *text, size_t size) {
+    burin_load_options options = BURIN_LOAD_OPTIONS_INIT;
+    burin_model *model = NULL;
+    const char *said = NULL;
+    options.quantization = "allocation_parameters.json";
+    burin_status status = burin_load_memory_with(c, "small.ir", text, size, &options, &model);
+    if (status == BURIN_OK) {
+        status = burin_quantization_text(c, model, &said);
+    }
+    assert_true(status != BURIN_OK || strstr(said, "{\"name\": \"r\", \"type\": \"i8\", \"scale\": [0.5]") != NULL);
+    return status;
+}
+
 /* The model and itself, with what is between. */
 static burin_status verified_road(burin_context *c, const char *text, size_t size) {
     burin_verify_options options = BURIN_VERIFY_OPTIONS_INIT;
@@ -202,6 +217,19 @@ static void float_road(void **state) {
     fail_in_turn(road, float_network, sizeof float_network - 1);
 }
 
+static void float_quantised(void **state) {
+    (void)state;
+    FILE *file = fopen("allocation_parameters.json", "w");
+    assert_non_null(file);
+    assert_true(fputs("{\"version\": 1, \"tensors\": [{\"name\": \"in\", \"type\": \"i8\", \"scale\": 0.25},\n"
+                      "{\"name\": \"w\", \"type\": \"i8\", \"axis\": 0, \"scale\": [0.5, 0.125]},\n"
+                      "{\"name\": \"r\", \"type\": \"i8\", \"scale\": 0.5}]}\n",
+                      file) >= 0 &&
+                fclose(file) == 0);
+    fail_in_turn(quantised_road, float_network, sizeof float_network - 1);
+    assert_int_equal(remove("allocation_parameters.json"), 0);
+}
+
 static void onnx_road(void **state) {
     (void)state;
     fail_in_turn(road, (const char *)onnx_network, sizeof onnx_network);
@@ -227,8 +255,9 @@ static void a_context_recovers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(int8_road),  cmocka_unit_test(int8_written), cmocka_unit_test(int8_verified),
-        cmocka_unit_test(float_road), cmocka_unit_test(onnx_road),    cmocka_unit_test(a_context_recovers),
+        cmocka_unit_test(int8_road),       cmocka_unit_test(int8_written), cmocka_unit_test(int8_verified),
+        cmocka_unit_test(float_road),      cmocka_unit_test(onnx_road),    cmocka_unit_test(a_context_recovers),
+        cmocka_unit_test(float_quantised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

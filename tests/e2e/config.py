@@ -30,6 +30,7 @@ os.mkdir("base")
 shutil.copy(support.SOURCE / "demo/digits.tflite", "base")
 pathlib.Path("base/dense.tflite").write_bytes(made.dense())
 pathlib.Path("base/sum.ir").write_text(made.SUM)
+pathlib.Path("base/q.json").write_text('{"version": 1, "tensors": [{"name": "left", "type": "i8", "scale": 0.5}]}')
 pathlib.Path("base/bad.op").write_text("op what\n")
 pathlib.Path("base/two.tflite").write_bytes(made.tflite_graphs(
     [("main", [("x", "f32", [2], {}), ("y", "f32", [2], {})], [("RELU", [0], [1], None, None)], [0], [1])],
@@ -95,6 +96,8 @@ SAID = [
     ("constants", ["inspect", "sum.ir"], ["--constant", "right=r.bin"], [{"right": "r.bin"}, ["1=r.bin"], "right=r.bin"]),
     ("states", ["inspect", "sum.ir"], ["--state", "left=sum"], [{"left": "sum"}, ["left=sum"], "left=sum"]),
     ("random_mean", ["inspect", "sum.ir"], ["--random-mean"], [True]),
+    ("quantization", ["inspect", "sum.ir"], ["--quantization", "q.json"], ["q.json"]),
+    ("parameters", ["inspect", "digits.tflite"], ["--parameters"], [True]),
     ("batch", ["inspect", "dense.tflite"], ["--batch", "3"], [3]),
     ("ops", ["inspect", "sum.ir"], ["--ops", "bad.op"], ["bad.op", ["bad.op"]]),
     ("provider", [*SUM, "--json"], ["--provider", "host"], ["host"]),

@@ -3,9 +3,12 @@
 
   devices.py OUT.c DEVICE.yaml...
 
-A profile's name is its file's name. Every key is required and no other is known, so a misspelt one fails the build.
+A profile's name is its file's name. Every key is required and no other is known, so a misspelt one fails the build. A board has the
+machine of its core (`core: NAME`, another profile, in place of `target` and `machine`) and memories of its own: writable ones the fastest first,
+bytes, and where they are known the linker's section, the base address and, for that order alone, the cycles that an access waits.
 """
 import os
+import re
 import sys
 
 import yaml
@@ -13,6 +16,7 @@ import yaml
 MACHINE = ('vector_bytes', 'registers', 'tile_m', 'tile_n', 'depthwise_n', 'unroll_k', 'wide_multiply', 'alignment')
 CYCLES = ('word', 'load', 'store', 'multiply', 'multiply_add', 'long_multiply', 'divide', 'real', 'loop')
 MEMORY = ('name', 'bytes', 'writable')
+MORE_OF_MEMORY = ('section', 'base', 'wait')
 
 
 def refuse(path, message):
@@ -42,10 +46,18 @@ def c_value(path, key, value):
     return refuse(path, '%s: %r is neither a number, a text nor true or false' % (key, value))
 
 
-def device(path, number):
+def read(path):
     with open(path, encoding='utf-8') as f:
-        profile = yaml.safe_load(f)
+        return yaml.safe_load(f)
+
+
+def device(path, number):
+    profile = read(path)
     name = os.path.splitext(os.path.basename(path))[0]
+    if 'core' in profile:
+        keys(path, 'the profile', profile, ('description', 'core', 'memories'))
+        core = read(os.path.join(os.path.dirname(path), profile.pop('core') + '.yaml'))
+        profile = {'target': core['target'], 'machine': core['machine'], **profile}
     keys(path, 'the profile', profile, ('description', 'target', 'machine', 'memories'), ('detect',))
     keys(path, 'machine', profile['machine'], MACHINE, ('cycles',))
     cycles = profile['machine'].get('cycles')
@@ -53,8 +65,13 @@ def device(path, number):
         keys(path, 'cycles', cycles, CYCLES)
     memories = profile['memories']
     for memory in memories:
-        keys(path, 'a memory', memory, MEMORY)
-    rows = ['    {%s},' % ', '.join('.%s = %s' % (k, c_value(path, k, m[k])) for k in MEMORY) for m in memories]
+        keys(path, 'a memory', memory, MEMORY, MORE_OF_MEMORY)
+        if not re.fullmatch('[a-z][a-z0-9_]{0,15}', memory['name']):
+            refuse(path, '%r is no name of a memory' % memory['name'])
+    waits = [m.get('wait', 0) for m in memories if m['writable']]
+    if waits != sorted(waits):
+        refuse(path, 'writable memories stand the fastest first')
+    rows = ['    {%s},' % ', '.join('.%s = %s' % (k, c_value(path, k, m[k])) for k in MEMORY + ('section', 'base') if k in m) for m in memories]
     table = 'static const plan_memory memories_%d[] = {\n%s\n};\n' % (number, '\n'.join(rows))
     machine = ', '.join('.%s = %s' % (k, c_value(path, k, profile['machine'][k])) for k in MACHINE)
     if cycles is not None:

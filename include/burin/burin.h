@@ -245,11 +245,15 @@ typedef struct burin_compile_options {
     const char *plan_lock;
     /* sums of floats: "defined", as the operator's definition has them; "precise": in 64 bits, rounded once; NULL: the goal's */
     const char *accumulation;
+    /* "NAME=BYTES@SECTION,...": the device's writable memories in place of its own, the fastest first, and sizes of those that are not writable;
+     * BYTES with K or M behind it, @SECTION may be missing; what is read and written most for each byte lies in the first, the last has the rest.
+     * What does not fit is BUDGET. NULL: what the device says */
+    const char *memories;
 } burin_compile_options;
 #define BURIN_COMPILE_OPTIONS_INIT                                                                                     \
     {                                                                                                                  \
         sizeof(burin_compile_options), NULL, "generic", NULL, 1, "tflm", "folder", "inline", 0, true, 4, NULL, NULL,   \
-            0, 0, false, NULL, false, "latency", NULL, NULL, NULL, false, NULL, NULL                                   \
+            0, 0, false, NULL, false, "latency", NULL, NULL, NULL, false, NULL, NULL, NULL                             \
     }
 /* Copies texts into the context. Equal means every field. Print: one "name: value" a line, in the order above. */
 BURIN_API burin_status burin_compile_options_copy(burin_context *context, const burin_compile_options *from,

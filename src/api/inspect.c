@@ -381,10 +381,24 @@ bool burin_target_uses(const char *target, const char *option) {
     return true;
 }
 
+/* "description; dtcm 131072 at 0x20000000, flash 2097152" */
+static const char *device_text(burin_context *c, const plan_device *d) {
+    base_text t = {.arena = c->arena};
+    base_puts(&t, d->description);
+    for (size_t i = 0, n = 0; i < d->memory_count; i++) {
+        const plan_memory *m = &d->memories[i];
+        if (m->bytes > 0) {
+            base_put(&t, "%s%s %" PRIu64, n++ > 0 ? ", " : "; ", m->name, m->bytes);
+            base_puts(&t, m->base > 0 ? base_printf(c->arena, " at 0x%08" PRIx64, m->base) : "");
+        }
+    }
+    return t.at;
+}
+
 static void list_devices(burin_context *c, list_call *call) {
     (void)c;
     for (size_t i = 0; i < plan_device_count(); i++) {
-        put_item(call, plan_device_at(i)->name, plan_device_at(i)->description);
+        put_item(call, plan_device_at(i)->name, device_text(c, plan_device_at(i)));
     }
 }
 

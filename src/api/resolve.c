@@ -25,6 +25,83 @@ static base_status find_device(burin_context *c, const char *name, const plan_de
     return BASE_OK;
 }
 
+/* "64K" -> 65536. */
+static bool take_bytes(const char *s, const char **end, uint64_t *bytes) {
+    *bytes = 0;
+    if (*s < '0' || *s > '9') {
+        return false;
+    }
+    for (; *s >= '0' && *s <= '9' && *bytes < UINT32_MAX; s++) {
+        *bytes = *bytes * 10 + (uint64_t)(*s - '0');
+    }
+    const unsigned shift = *s == 'K' ? 10 : *s == 'M' ? 20 : 0;
+    *bytes <<= shift;
+    *end = s + (shift > 0);
+    return *bytes > 0 && *bytes <= UINT32_MAX;
+}
+
+/* One of the list, up to its comma. */
+static bool take_memory(burin_context *c, const char *s, const char **end, plan_memory *out) {
+    const size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    *out = (plan_memory){.writable = true};
+    if (n == 0 || n > 16 || s[0] < 'a' || s[0] > 'z' || s[n] != '=' || !take_bytes(s + n + 1, end, &out->bytes)) {
+        return false;
+    }
+    out->name = base_strndup(c->arena, s, n);
+    if (**end == '@') {
+        const size_t section = strcspn(*end + 1, ",");
+        const bool good = section > 0 && section <= 64 && strcspn(*end + 1, "\"\\\n\t ") >= section;
+        out->section = base_strndup(c->arena, *end + 1, section);
+        *end += 1 + section;
+        return good;
+    }
+    return true;
+}
+
+static const plan_memory *find_memory(const plan_memory *list, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(list[i].name, name) == 0) {
+            return &list[i];
+        }
+    }
+    return NULL;
+}
+
+/* The device with these memories: writable ones in place of its own, sizes of the others. */
+static base_status take_memories(burin_context *c, const char *given, const plan_device **device) {
+    enum { MOST = 8 };
+    const plan_device *from = *device;
+    plan_device *to = BASE_NEW(c->arena, plan_device);
+    plan_memory *list = BASE_NEWS(c->arena, plan_memory, MOST + from->memory_count);
+    size_t n = 0, writable = 0;
+    for (const char *at = given; at != NULL; at = *at == ',' ? at + 1 : NULL) {
+        const char *begin = at;
+        if (n == MOST || !take_memory(c, begin, &at, &list[n]) || (*at != ',' && *at != 0) ||
+            find_memory(list, n, list[n].name) != NULL) {
+            base_error(&c->diags, NULL,
+                       "memories: expected NAME=BYTES or NAME=BYTES@SECTION, at most %d of different names in small "
+                       "letters, a comma between, such as tcm=64K@.dtcm,ram=256K; not \"%s\"",
+                       MOST, base_printable(c->arena, begin, strlen(begin), 60));
+            return BASE_USAGE;
+        }
+        const plan_memory *own = find_memory(from->memories, from->memory_count, list[n].name);
+        list[n].writable = own == NULL || own->writable;
+        writable += list[n].writable;
+        n++;
+    }
+    for (size_t i = 0; i < from->memory_count; i++) {
+        const plan_memory *own = &from->memories[i];
+        if (find_memory(list, n, own->name) == NULL && (!own->writable || writable == 0)) {
+            list[n++] = *own;
+        }
+    }
+    *to = *from;
+    to->memories = list;
+    to->memory_count = n;
+    *device = to;
+    return BASE_OK;
+}
+
 static base_status find_target(burin_context *c, const char *name, const target_interface **out) {
     *out = target_find(name);
     if (*out == NULL) {
@@ -134,6 +211,9 @@ base_status api_resolve(burin_context *c, const burin_model *m, const burin_comp
     }
     if (status == BASE_OK) {
         status = find_disabled(c, o.disable, &out->compile);
+    }
+    if (status == BASE_OK && o.memories != NULL) {
+        status = take_memories(c, o.memories, &out->compile.device);
     }
     if (status == BASE_OK && o.prefix != NULL) {
         status = check_prefix(c, o.prefix);

@@ -143,7 +143,7 @@ static costs costs_of(base_arena *arena, ops_registry *ops, const ir_model *m, c
     for (size_t i = 0; c.known && files.flash != NULL && i < files.flash->parts.n; i++) {
         c.flash += files.flash->parts.at[i].bytes;
     }
-    c.ram = c.known ? plan->arena_bytes : 0;
+    c.ram = c.known ? plan_room(plan) : 0;
     base_arena_free(scratch);
     return c;
 }

@@ -641,7 +641,7 @@ static base_status check_totals(plan_builder *b) {
     const struct {
         const char *what;
         uint64_t bytes;
-    } totals[] = {{"an arena", p->arena_bytes + p->state_bytes}, {"constants", p->constant_bytes}};
+    } totals[] = {{"an arena", plan_room(p)}, {"constants", p->constant_bytes}};
     for (size_t i = 0; i < sizeof totals / sizeof totals[0]; i++) {
         if (totals[i].bytes > UINT32_MAX) {
             return base_error(b->d, NULL, "%s: the module needs %s of %" PRIu64 " bytes; it may have 2^32-1",
@@ -725,6 +725,7 @@ base_status plan_build_once(base_arena *arena, ops_registry *ops, const ir_model
         return status;
     }
     plan_place_tensors(arena, p, o->opt_level > 0 && !plan_has(o->without, PLAN_MOVE_ALIAS), order);
+    plan_spread_memories(p);
     const uint32_t placed = (uint32_t)p->tensors.n;
     status = o->replay != NULL ? plan_replay_places(o->replay, p, 0, d) : BASE_OK;
     if (status != BASE_OK) {
@@ -744,5 +745,6 @@ base_status plan_build_once(base_arena *arena, ops_registry *ops, const ir_model
     }
     *out = p;
     status = o->replay != NULL ? plan_replay_rest(o->replay, p, edited ? placed : UINT32_MAX, d) : BASE_OK;
-    return status == BASE_OK ? plan_validate(p, d) : status;
+    status = status == BASE_OK ? plan_validate(p, d) : status;
+    return status == BASE_OK ? plan_check_memories(p, d) : status;
 }

@@ -257,9 +257,7 @@ static uint64_t line_up(plan_module *p, plan_role role) {
  * a second for the plan itself. */
 enum { CHOICE_PLACEMENTS = 10000, PLAN_PLACEMENTS = 200000 };
 
-static void place(base_arena *arena, base_arena *scratch, plan_module *p, uint64_t most_placements) {
-    plan_block *blocks = BASE_NEWS(scratch, plan_block, p->tensors.n + 1);
-    uint32_t *owner = BASE_NEWS(scratch, uint32_t, p->tensors.n + 1);
+size_t plan_blocks(base_arena *scratch, const plan_module *p, plan_block *blocks, uint32_t *owner) {
     const uint32_t *at = stage_numbers(scratch, p);
     size_t n = 0;
     for (uint32_t i = 0; i < p->tensors.n; i++) {
@@ -273,6 +271,13 @@ static void place(base_arena *arena, base_arena *scratch, plan_module *p, uint64
                                        .alignment = t->alignment};
         }
     }
+    return n;
+}
+
+static void place(base_arena *arena, base_arena *scratch, plan_module *p, uint64_t most_placements) {
+    plan_block *blocks = BASE_NEWS(scratch, plan_block, p->tensors.n + 1);
+    uint32_t *owner = BASE_NEWS(scratch, uint32_t, p->tensors.n + 1);
+    const size_t n = plan_blocks(scratch, p, blocks, owner);
     const plan_placement placed = plan_place(scratch, blocks, n, most_placements);
     p->arena_bytes = placed.peak;
     p->arena_bound = placed.bound;

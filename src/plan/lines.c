@@ -26,10 +26,11 @@ static void drop_ended(const plan_module *p, alive *a, size_t kernel) {
     a->at.n = n;
 }
 
-/* The lowest place of so many bytes between what is alive; UINT64_MAX: there is none. */
-static uint64_t free_place(const plan_module *p, alive *a, uint64_t bytes, uint64_t alignment) {
-    uint64_t at = 0;
-    for (bool moved = true; moved && at + bytes <= p->arena_bytes;) {
+/* The lowest place of so many bytes between what is alive, from `begin` to `end`; UINT64_MAX: there is none. */
+static uint64_t free_place(const plan_module *p, alive *a, uint64_t bytes, uint64_t alignment, uint64_t begin,
+                           uint64_t end) {
+    uint64_t at = begin;
+    for (bool moved = true; moved && at + bytes <= end;) {
         moved = false;
         a->looks += a->at.n;
         for (size_t i = 0; i < a->at.n; i++) {
@@ -40,11 +41,25 @@ static uint64_t free_place(const plan_module *p, alive *a, uint64_t bytes, uint6
             }
         }
     }
-    return at + bytes <= p->arena_bytes ? at : UINT64_MAX;
+    return at + bytes <= end ? at : UINT64_MAX;
+}
+
+/* The same in any memory, from the fastest on. *memory: which. */
+static uint64_t free_in_banks(const plan_module *p, alive *a, uint64_t bytes, uint64_t alignment, uint32_t *memory) {
+    for (size_t i = 0; i + 1 < p->banks.n; i++) {
+        const plan_bank *b = &p->banks.at[i];
+        const uint64_t at = free_place(p, a, bytes, alignment, b->base, b->base + b->bytes);
+        *memory = b->memory;
+        if (at != UINT64_MAX) {
+            return at;
+        }
+    }
+    *memory = p->banks.n > 0 ? p->banks.at[p->banks.n - 1].memory : 0;
+    return free_place(p, a, bytes, alignment, 0, p->arena_bytes);
 }
 
 static uint32_t add_lines(plan_module *p, const plan_kernel *k, uint32_t kernel, uint32_t stage, uint64_t bytes,
-                          uint64_t offset) {
+                          uint64_t offset, uint32_t memory) {
     uint32_t i = (uint32_t)p->tensors.n;
     plan_tensor *t = BASE_PUSH(p->arena, &p->tensors);
     *t = (plan_tensor){.graph = k->graph->index,
@@ -61,6 +76,7 @@ static uint32_t add_lines(plan_module *p, const plan_kernel *k, uint32_t kernel,
                        .last = kernel,
                        .from = stage,
                        .until = stage,
+                       .memory = memory,
                        .offset = offset};
     memset(t->count, 0xff, sizeof t->count);
     return i;
@@ -79,13 +95,14 @@ static void place_in(plan_module *p, alive *a, uint32_t kernel) {
             drop_ended(p, a, kernel);
         }
         const uint64_t alignment = p->device->machine.alignment > 0 ? p->device->machine.alignment : 1;
-        uint64_t at = !looks || a->at.n > MOST_ALIVE || x->line_bytes > p->arena_bytes
+        uint32_t memory = 0;
+        uint64_t at = !looks || a->at.n > MOST_ALIVE || x->line_bytes > plan_room(p)
                           ? UINT64_MAX
-                          : free_place(p, a, x->line_bytes, alignment);
+                          : free_in_banks(p, a, x->line_bytes, alignment, &memory);
         if (at == UINT64_MAX) {
             x->line_bytes = 0;
         } else {
-            x->lines = add_lines(p, k, kernel, s, x->line_bytes, at);
+            x->lines = add_lines(p, k, kernel, s, x->line_bytes, at, memory);
         }
     }
 }

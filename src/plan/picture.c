@@ -52,7 +52,7 @@ static uint64_t x_of(const picture *d, uint64_t kernel) {
 
 /* The number of hundredths that bytes / arena are of the height; 128 bits are not needed below 2^48 bytes. */
 static uint64_t height_of(const picture *d, uint64_t bytes) {
-    const uint64_t all = d->p->arena_bytes > 0 ? d->p->arena_bytes : 1;
+    const uint64_t room = d->p->banks.n > 1 ? plan_room(d->p) : d->p->arena_bytes, all = room > 0 ? room : 1;
     return all < (UINT64_C(1) << 47) ? bytes * (100 * HEIGHT) / all : bytes / (all / (100 * HEIGHT));
 }
 
@@ -87,6 +87,13 @@ static void put_box(const picture *d, uint64_t x, uint64_t end, uint64_t offset,
     put_number(d->out, "height", top - bottom);
 }
 
+/* Of tensor t, where there are several memories: which. */
+static void put_memory(const picture *d, const plan_tensor *t) {
+    if (d->p->banks.n > 1) {
+        base_put(d->out, " of %s", d->p->device->memories[t->memory].name);
+    }
+}
+
 static void draw_tensor(const picture *d, base_arena *scratch, uint32_t i) {
     static const char *const colours[] = {
         [PLAN_INPUT] = "#7fb069", [PLAN_OUTPUT] = "#e6aa68", [PLAN_ACTIVATION] = "#6a9fc0", [PLAN_SCRATCH] = "#b8a9c9"};
@@ -94,9 +101,10 @@ static void draw_tensor(const picture *d, base_arena *scratch, uint32_t i) {
     const uint64_t x = x_of(d, t->first), end = x_of(d, (uint64_t)t->last + 1);
     base_puts(d->out, "<g><title>");
     put_escaped(d->out, t->name, SIZE_MAX);
-    base_put(d->out, ": %s, %s %s, %" PRIu64 " bytes at %" PRIu64 ", kernels %" PRIu32 " to %" PRIu32 "</title><rect",
-             plan_role_name(t->role), base_type_name(t->type), ir_shape_print(scratch, &t->shape), t->bytes, t->offset,
-             t->first, t->last);
+    base_put(d->out, ": %s, %s %s, %" PRIu64 " bytes at %" PRIu64, plan_role_name(t->role), base_type_name(t->type),
+             ir_shape_print(scratch, &t->shape), t->bytes, plan_offset(d->p, t));
+    put_memory(d, t);
+    base_put(d->out, ", kernels %" PRIu32 " to %" PRIu32 "</title><rect", t->first, t->last);
     put_box(d, x, end, t->offset, t->bytes);
     base_put(d->out, " fill=\"%s\" stroke=\"#ffffff\" stroke-width=\"0.5\"/>", colours[t->role]);
     const uint64_t letters = (end - x) / 700;
@@ -122,6 +130,16 @@ static void draw_level(const picture *d, uint64_t bytes, const char *what, const
     put_number(d->out, "x", 100 * LEFT - 400);
     put_number(d->out, "y", y + 300);
     base_put(d->out, ">%" PRIu64 "%s</text>\n", bytes, what);
+}
+
+/* Where each memory begins; the last is at the bottom. */
+static void draw_banks(const picture *d) {
+    for (size_t i = 0; i + 1 < d->p->banks.n; i++) {
+        const plan_bank *b = &d->p->banks.at[i];
+        if (b->bytes > 0) {
+            draw_level(d, b->base, base_printf(d->p->arena, " %s", d->p->device->memories[b->memory].name), "");
+        }
+    }
 }
 
 /* Numbers and words of the operators, of as many as there is room for. */
@@ -164,6 +182,7 @@ void plan_draw(base_text *out, const plan_module *p) {
     }
     draw_level(&d, 0, "", "");
     draw_level(&d, p->arena_bytes, "", "");
+    draw_banks(&d);
     if (p->arena_bound < p->arena_bytes) {
         draw_level(&d, p->arena_bound, " bound", "stroke-dasharray=\"4 3\"");
     }

@@ -11,9 +11,11 @@
 
 /* ---- what code will run on: data, compiled from src/targets/c/machines and devices ---- */
 typedef struct plan_memory {
-    const char *name;
-    uint64_t bytes; /* 0: not limited */
+    const char *name; /* a C identifier in small letters */
+    uint64_t bytes;   /* 0: not limited */
     bool writable;
+    const char *section; /* of the linker; NULL: ".bss.NAME" */
+    uint64_t base;       /* its address, for people; 0: not known */
 } plan_memory;
 
 /* What each thing takes on a machine that does one after the other; word 0: there is no model of it. */
@@ -46,8 +48,8 @@ typedef struct plan_device {
     const char *name, *description, *target; /* target: "c" */
     plan_machine machine;
     size_t memory_count;
-    const plan_memory *memories;
-    bool detected; /* machine facts came from this host: they are written into the plan */
+    const plan_memory *memories; /* writable ones the fastest first */
+    bool detected;               /* machine facts came from this host: they are written into the plan */
 } plan_device;
 const plan_device *plan_device_find(const char *name); /* generic, host, cortex-m0, cortex-m4 ...; NULL: none */
 size_t plan_device_count(void);
@@ -154,6 +156,13 @@ typedef struct plan_count {
     bool set; /* by the caller of a run, of an input; else by a kernel, of an output */
 } plan_count;
 
+/* One writable memory's part of the plan: offsets of its tensors are base and more. */
+typedef struct plan_bank {
+    uint32_t memory; /* of the device */
+    uint64_t base, bytes, bound;
+    const char *placement;
+} plan_bank;
+
 /* What the passes found of channels of integer tensors: how many there were, how many have one value in every run, how many are
  * computed no more; what that saved in multiply-accumulates and in bytes of the graph's constants. */
 typedef struct plan_channels {
@@ -194,7 +203,10 @@ typedef struct plan_module {
     const char *asked; /* the goal that was asked for: "latency", "size", "balanced", "accuracy" */
     bool generic; /* one function for the layers of one shape, with their numbers as its argument; else one for each */
     bool precise; /* sums of narrower floats are taken in f64 */
-    uint64_t arena_bytes, arena_bound; /* the bound: max over stages of live bytes (this order, whole tensors) */
+    /* Of the device's writable memories, in its order; the last has what is in no other, the states, and base 0. */
+    BASE_VEC(plan_bank) banks;
+    /* of that last bank; the bound: max over stages of live bytes (this order, whole tensors) */
+    uint64_t arena_bytes, arena_bound;
     uint64_t state_bytes, constant_bytes;
     /* which order won: "by size" ... "by search"; with "optimal (this order, whole tensors)" where nothing is below */
     const char *placement;
@@ -284,6 +296,17 @@ void plan_draw(base_text *out, const plan_module *p);
 void plan_print_json(base_text *out, const plan_module *p, const plan_flash *flash, const char *check);
 
 /* Placement alone, for tests: blocks with sizes and lifetimes get offsets. */
+/* Bytes of a bank, with the states. */
+uint64_t plan_bank_needs(const plan_module *p, size_t bank);
+/* The bank of a tensor that is no constant. */
+size_t plan_bank_of(const plan_module *p, const plan_tensor *t);
+/* The offset of a tensor that is no constant in its memory, or in the state region. */
+uint64_t plan_offset(const plan_module *p, const plan_tensor *t);
+/* Bytes from the start of the last bank to the end of all: what one piece of memory for all of them takes. */
+uint64_t plan_room(const plan_module *p);
+/* BUDGET: a memory of the device is too small, with what does not fit. */
+base_status plan_check_memories(const plan_module *p, base_diags *d);
+
 typedef struct plan_block {
     uint64_t bytes;
     uint32_t first, last, alignment;

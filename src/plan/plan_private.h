@@ -43,6 +43,13 @@ bool plan_is_order(base_arena *scratch, const plan_module *p, const uint32_t *or
 /* Everything is placed: gives what schedules ask for lines, where the arena has it free (lines.c). */
 void plan_place_lines(plan_module *p);
 
+/* Everything is placed in one arena: says what lies in which of the device's memories (memories.c). */
+void plan_spread_memories(plan_module *p);
+/* The banks have their bytes: gives them their bases, and the plan the last one's totals. */
+void plan_settle_banks(plan_module *p);
+/* What has bytes of its own in the arena, with its lifetime; owner: of each block the tensor. -> how many (lifetimes.c) */
+size_t plan_blocks(base_arena *scratch, const plan_module *p, plan_block *blocks, uint32_t *owner);
+
 /* Offsets of all blocks below that capacity, by at most *nodes placements (search.c), which are taken off it: they are in
  * the blocks, or there are none, or it was stopped; it is at once where there are more than about a thousand blocks. */
 typedef enum plan_search_result { PLAN_SEARCH_FOUND, PLAN_SEARCH_NONE, PLAN_SEARCH_STOPPED } plan_search_result;

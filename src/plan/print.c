@@ -92,7 +92,24 @@ static void put_row(base_text *out, base_arena *scratch, const plan_module *p, s
     base_put(out, "%5s  %-18s %-14s %-5s %12" PRIu64 " %s%10" PRIu64 " %10" PRIu64 " %9s  %s\n", ids, k->op,
              t == NULL ? "" : ir_shape_print(scratch, &t->shape), t == NULL ? "" : base_type_name(t->type), k->macs,
              cost, constant_bytes(p, k), t == NULL ? 0 : t->bytes,
-             t == NULL ? "" : base_printf(scratch, "@%" PRIu64, t->offset), schedule_text(scratch, p, k));
+             t == NULL ? ""
+                       : base_printf(scratch, "%s@%" PRIu64, p->banks.n > 1 ? p->device->memories[t->memory].name : "",
+                                     plan_offset(p, t)),
+             schedule_text(scratch, p, k));
+}
+
+static void put_banks(base_text *out, const plan_module *p) {
+    if (p->banks.n < 2) {
+        base_put(out, "RAM        arena %" PRIu64 " bytes, lower bound %" PRIu64 "; placed %s\n", p->arena_bytes,
+                 p->arena_bound, p->placement);
+    }
+    for (size_t i = 0; i < p->banks.n && p->banks.n > 1; i++) {
+        const plan_bank *b = &p->banks.at[i];
+        const plan_memory *m = &p->device->memories[b->memory];
+        base_put(out, "%-10s %s %" PRIu64 " bytes%s, lower bound %" PRIu64 "; placed %s\n", i == 0 ? "RAM" : "",
+                 m->name, plan_bank_needs(p, i), m->bytes > 0 ? base_printf(p->arena, " of %" PRIu64, m->bytes) : "",
+                 b->bound, b->placement);
+    }
 }
 
 /* The tensors that hold the peak, the largest first. */
@@ -202,8 +219,7 @@ void plan_print(base_text *out, const plan_module *p, const plan_flash *flash) {
     } else if (p->loops > 0) {
         base_puts(out, "loops      without a bound: --max-trips gives one\n");
     }
-    base_put(out, "RAM        arena %" PRIu64 " bytes, lower bound %" PRIu64 "; placed %s\n", p->arena_bytes,
-             p->arena_bound, p->placement);
+    put_banks(out, p);
     if (p->moved > 0) {
         base_put(out, "order      %zu operators are done at another time than in the model: the arena is smaller so\n",
                  p->moved);
@@ -309,12 +325,29 @@ static void put_tensor(base_text *out, const plan_module *p, uint32_t i) {
                                                              : "constants");
     if (placed) {
         base_put(out, ",\"offset\":%" PRIu64 ",\"first\":%u,\"last\":%u,\"root\":%u,\"root_offset\":%" PRIu64,
-                 t->offset, t->first, t->last, t->root, t->root_offset);
+                 plan_offset(p, t), t->first, t->last, t->root, t->root_offset);
     }
     if (t->until != UINT32_MAX) {
         base_put(out, ",\"from\":%u,\"until\":%u", t->from, t->until);
     }
     base_puts(out, "}");
+}
+
+/* Where there are several: each, with its limit, 0: none. */
+static void put_banks_json(base_text *out, const plan_module *p) {
+    base_puts(out, p->banks.n > 1 ? ",\"memories\":[" : "");
+    for (size_t i = 0; i < p->banks.n && p->banks.n > 1; i++) {
+        const plan_memory *m = &p->device->memories[p->banks.at[i].memory];
+        base_put(out,
+                 "%s{\"name\":\"%s\",\"bytes\":%" PRIu64 ",\"lower_bound\":%" PRIu64 ",\"limit\":%" PRIu64
+                 ",\"section\":",
+                 i > 0 ? "," : "", m->name, plan_bank_needs(p, i), p->banks.at[i].bound, m->bytes);
+        base_put_quoted(out, m->section != NULL ? m->section : base_printf(p->arena, ".bss.%s", m->name));
+        base_puts(out, ",\"placement\":");
+        base_put_quoted(out, p->banks.at[i].placement);
+        base_puts(out, "}");
+    }
+    base_puts(out, p->banks.n > 1 ? "]" : "");
 }
 
 static void put_list(base_text *out, const char *name, const uint32_t *at, size_t n) {
@@ -361,6 +394,7 @@ void plan_print_json(base_text *out, const plan_module *p, const plan_flash *fla
     base_put(out, "  \"arena\":{\"bytes\":%" PRIu64 ",\"lower_bound\":%" PRIu64 ",\"placement\":", p->arena_bytes,
              p->arena_bound);
     base_put_quoted(out, p->placement);
+    put_banks_json(out, p);
     base_put(out,
              ",\"moved\":%zu},\n  \"state_bytes\":%" PRIu64 ",\n  \"constant_bytes\":%" PRIu64 ",\n  \"macs\":%" PRIu64
              ",\n",

@@ -357,42 +357,101 @@ base_status plan_replay_schedules(const plan_replay *r, plan_module *p, const ui
 
 /* ---- the places ---- */
 
+/* The bank of that memory; banks.n: there is none. */
+static size_t bank_named(const plan_module *p, const wire_json *name) {
+    size_t i = 0;
+    while (i < p->banks.n && (name == NULL || name->kind != WIRE_JSON_TEXT ||
+                              strcmp(p->device->memories[p->banks.at[i].memory].name, name->text) != 0)) {
+        i++;
+    }
+    return i;
+}
+
+static bool has_place(const plan_module *p, uint32_t i) {
+    return p->tensors.at[i].root == i && plan_in_arena(p, i);
+}
+
+/* Where tensor i is to lie: a memory, and an offset in it. */
+static base_status read_place(const plan_replay *r, const wire_json *t, const plan_module *p, uint32_t i,
+                              plan_block *place, base_diags *d) {
+    const wire_json *offset = wire_json_find(t, "offset"), *memory = wire_json_find(t, "memory");
+    const size_t bank = bank_named(p, memory);
+    if (bank == p->banks.n) {
+        const base_place at = place_of(r, memory != NULL ? memory : t);
+        return base_error(d, &at, "tensors[%u].memory: expected a writable memory of %s", i, p->device->name);
+    }
+    if (!wire_json_uint(offset, &place->offset) || place->offset > UINT32_MAX) {
+        const base_place at = place_of(r, offset != NULL ? offset : t);
+        return base_error(d, &at, "tensors[%u].offset: expected a number below 2^32", i);
+    }
+    place->first = (uint32_t)bank;
+    return BASE_OK;
+}
+
+/* places: of each tensor with bytes of its own the bank (first) and the offset in it. */
+static void take_places(plan_module *p, const plan_block *places) {
+    for (size_t i = 0; i < p->banks.n; i++) {
+        p->banks.at[i].bytes = 0;
+    }
+    for (uint32_t i = 0; i < p->tensors.n; i++) {
+        plan_bank *b = has_place(p, i) ? &p->banks.at[places[i].first] : NULL;
+        const uint64_t end = b != NULL ? places[i].offset + p->tensors.at[i].bytes : 0;
+        if (b != NULL && end > b->bytes) {
+            b->bytes = end;
+        }
+    }
+    for (size_t i = 0; i < p->banks.n; i++) {
+        p->banks.at[i].placement = p->banks.at[i].bytes == p->banks.at[i].bound
+                                       ? "as the plan says; optimal (this order, whole tensors)"
+                                       : "as the plan says";
+    }
+    plan_settle_banks(p);
+    for (uint32_t i = 0; i < p->tensors.n; i++) {
+        if (has_place(p, i)) {
+            const plan_bank *b = &p->banks.at[places[i].first];
+            p->tensors.at[i].memory = b->memory;
+            p->tensors.at[i].offset = b->base + places[i].offset;
+        }
+    }
+    for (uint32_t i = 0; i < p->tensors.n; i++) {
+        plan_tensor *own = &p->tensors.at[i];
+        const plan_tensor *root = &p->tensors.at[own->root];
+        if (own->role != PLAN_CONSTANT && own->role != PLAN_STATE) {
+            own->memory = root->memory;
+            own->offset = root->offset + own->root_offset;
+        }
+    }
+}
+
 base_status plan_replay_places(const plan_replay *r, plan_module *p, uint32_t from, base_diags *d) {
+    base_arena *scratch = base_arena_new(base_arena_memory(p->arena));
+    plan_block *places = BASE_NEWS(scratch, plan_block, p->tensors.n + 1);
     const wire_json *t = r->tensors->first;
+    base_status status = BASE_OK;
     bool moved = false;
-    uint64_t end = 0;
-    for (uint32_t i = 0; i < p->tensors.n; i++, t = t->next) {
-        uint64_t offset = 0;
+    for (uint32_t i = 0; i < p->tensors.n && status == BASE_OK; i++, t = t->next) {
         if (t == NULL) {
             const base_place place = place_of(r, r->tensors);
-            return base_error(d, &place, "%zu tensors, where the network and the options give %zu", r->tensors->count,
-                              p->tensors.n);
+            status = base_error(d, &place, "%zu tensors, where the network and the options give %zu", r->tensors->count,
+                                p->tensors.n);
+            break;
         }
-        plan_tensor *own = &p->tensors.at[i];
-        if (i < from || own->root != i || own->role == PLAN_CONSTANT || own->role == PLAN_STATE) {
+        if (!has_place(p, i)) {
             continue;
         }
-        const wire_json *v = wire_json_find(t, "offset");
-        if (!wire_json_uint(v, &offset) || offset > UINT32_MAX) {
-            const base_place place = place_of(r, v != NULL ? v : t);
-            return base_error(d, &place, "tensors[%u].offset: expected a number below 2^32", i);
-        }
-        moved = moved || own->offset != offset;
-        own->offset = offset;
-    }
-    for (uint32_t i = 0; i < p->tensors.n && moved; i++) {
-        plan_tensor *own = &p->tensors.at[i];
-        if (own->role != PLAN_CONSTANT && own->role != PLAN_STATE) {
-            own->offset = p->tensors.at[own->root].offset + own->root_offset;
-            end = own->offset + own->bytes > end ? own->offset + own->bytes : end;
+        const size_t bank = plan_bank_of(p, &p->tensors.at[i]);
+        const plan_block own = {.first = (uint32_t)bank, .offset = plan_offset(p, &p->tensors.at[i])};
+        places[i] = own;
+        if (i >= from) {
+            status = read_place(r, t, p, i, &places[i], d);
+            moved = moved || places[i].first != own.first || places[i].offset != own.offset;
         }
     }
-    if (moved) {
-        p->arena_bytes = end;
-        p->placement =
-            end == p->arena_bound ? "as the plan says; optimal (this order, whole tensors)" : "as the plan says";
+    if (status == BASE_OK && moved) {
+        take_places(p, places);
     }
-    return BASE_OK;
+    base_arena_free(scratch);
+    return status;
 }
 
 /* ---- everything else ---- */
@@ -508,9 +567,10 @@ static base_status compare(const comparison *c, const trail *at, const wire_json
             const base_place place = place_of(c->r, given);
             put_trail(&where, &here);
             status = base_error(c->d, &place, "%s is missing", where.at);
-        } else if (strcmp(v->name, "offset") != 0 ||
+        } else if ((strcmp(v->name, "offset") != 0 && strcmp(v->name, "memory") != 0) ||
+                   wire_json_find(own, "root") == NULL ||
                    strcmp(wire_json_find(own, "root")->text, wire_json_find(own, "tensor")->text) == 0) {
-            status = compare(c, &here, other, v); /* the offset of a part follows from the whole's */
+            status = compare(c, &here, other, v); /* the place of a part follows from the whole's */
         }
     }
     return status;

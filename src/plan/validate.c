@@ -151,9 +151,14 @@ static base_status check_tensor(const plan_module *p, uint32_t i, base_diags *d)
     if (t->root != i && (root->from != 0 || root->until != UINT32_MAX)) {
         return base_error(d, NULL, "plan: tensor %u \"%s\" shares bytes that live for some stages only", i, t->name);
     }
-    if (in_arena(root) && root->offset + root->bytes > p->arena_bytes) {
-        return base_error(d, NULL, "plan: tensor %u \"%s\" ends at %" PRIu64 ", the arena at %" PRIu64, i, t->name,
-                          root->offset + root->bytes, p->arena_bytes);
+    const size_t bank = in_arena(root) ? plan_bank_of(p, root) : 0;
+    const bool other = bank + 1 < p->banks.n;
+    const uint64_t begin = other ? p->banks.at[bank].base : 0,
+                   end = other ? begin + p->banks.at[bank].bytes : p->arena_bytes;
+    if (in_arena(root) && (root->offset < begin || root->offset + root->bytes > end)) {
+        return base_error(
+            d, NULL, "plan: tensor %u \"%s\" is at %" PRIu64 " to %" PRIu64 ", its memory at %" PRIu64 " to %" PRIu64,
+            i, t->name, root->offset, root->offset + root->bytes, begin, end);
     }
     if (t->root == i && t->alignment > 1 && t->offset % t->alignment != 0) {
         return base_error(d, NULL, "plan: tensor %u \"%s\" at offset %" PRIu64 " is not aligned to %u", i, t->name,

@@ -87,7 +87,8 @@ static void every_field(void **state) {
                                             {"plan", "p.json"},
                                             {"memory_plan", "true"},
                                             {"plan_lock", "l.json"},
-                                            {"accumulation", "precise"}};
+                                            {"accumulation", "precise"},
+                                            {"memories", "tcm=64K@.dtcm,ram=256K"}};
     const burin_compile_options standard = BURIN_COMPILE_OPTIONS_INIT;
     burin_compile_options all = standard, copy = {0}, read = standard;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {

@@ -51,6 +51,7 @@ EFFECTS = {
     "plan_lock": {"look": "status", "values": {"../made_plan.json": "nothing, where the plan is that one", "../moved_plan.json": "an error that says what differs"}},
     "accumulation": {"model": "reals.onnx", "look": "code", "values": {
         "defined": "sums of floats as the definition has them", "precise": "sums of floats in 64 bits, rounded once"}},
+    "memories": {"look": "code", "values": {"tcm=1K,ram=4K": "what is read most in the first", "fast=2K,slow=4K": "more of it, and other names"}},
 }
 
 spec = importlib.util.spec_from_file_location("options_page", support.SOURCE / "scripts/options_page.py")

@@ -66,9 +66,9 @@ def sizes(burin, model, words=(), optimise="-Os"):
         shutil.rmtree(work, ignore_errors=True)
 
 
-def measure(burin, shared, model, given, wanted, device="cortex-m4", steps=False, optimise="-O2", words=()):
+def measure(burin, shared, model, given, wanted, device="cortex-m4", steps=False, optimise="-O2", words=(), linking=()):
     """-> {exact, instructions, cycles, flash, ram, stack, arena, steps}. Cycles are what the plan predicts. Flash is the program's without the test data; RAM is .data and .bss
-    (arena and the model's record); the stack is that of the run. Raises RuntimeError when something does not build or run."""
+    (arena and the model's record); the stack is that of the run. linking: more options of the compiler. Raises RuntimeError when something does not build or run."""
     work = pathlib.Path(tempfile.mkdtemp(prefix="burin-cortexm-"))
     try:
         module = work / "module"
@@ -79,7 +79,7 @@ def measure(burin, shared, model, given, wanted, device="cortex-m4", steps=False
         (module / "data.h").write_text(c_bytes("given", given) + c_bytes("wanted", wanted))
         sources = sorted(module.glob("*.c"))
         options, libraries = core_options(device)
-        done = subprocess.run(["bash", pathlib.Path(shared) / "tools/cortexm/run.sh", "m4", "-std=gnu11", *options, *(["-DSTEPS"] if steps else []),
+        done = subprocess.run(["bash", pathlib.Path(shared) / "tools/cortexm/run.sh", "m4", "-std=gnu11", *options, *(["-DSTEPS"] if steps else []), *linking,
                                "-I", module, *sources, HERE / "board_main.c", *libraries], capture_output=True, text=True, timeout=600,
                               env={**os.environ, "OPT": optimise})
         found = re.search(r"^run insns (\d+)$", done.stdout, re.M)

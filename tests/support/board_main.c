@@ -14,7 +14,12 @@
 #define PAINTED 16384
 #define PAINT 0x5a
 
+#ifdef P_MEMORY_COUNT
+P_MEMORIES;
+#else
 static unsigned char room[P_ARENA_BYTES + 1] __attribute__((aligned(P_ARENA_ALIGNMENT)));
+#define P_INIT_MEMORIES(model) P_init(model, room, P_ARENA_BYTES)
+#endif
 static P_model model;
 
 static void put(const char *name, uint32_t v) {
@@ -82,7 +87,7 @@ static void each_step(void *user, uint32_t step, uint32_t operator_id, int begin
 #endif
 
 int main(void) {
-    if (P_init(&model, room, P_ARENA_BYTES) != P_OK) {
+    if (P_INIT_MEMORIES(&model) != P_OK) {
         semi_puts("FAULT init\n");
         return 0;
     }

@@ -295,5 +295,22 @@ void c_put_interface(base_text *out, c_module *m);
 void c_put_test(base_text *out, c_module *m);
 void c_module_files(c_module *m, target_files *out);
 const char *c_pointer_text(c_module *m, const plan_kernel *kernel, const c_argument *a);
+/* Bytes from the plan's start to a tensor that is no constant. */
+uint64_t c_place_of(const c_module *m, const plan_tensor *t);
+
+/* ---- emit_memories.c: several memories; without them there is nothing to put ---- */
+bool c_has_memories(const c_module *m);
+/* "arena + 16", "memory_tcm + 16"; from: "" or "model->" */
+const char *c_place_text(const c_module *m, const plan_tensor *t, const char *from);
+void c_put_memory_macros(base_text *t, c_module *m);
+void c_put_memory_members(base_text *t, const c_module *m);
+void c_put_memory_declarations(base_text *t, c_module *m);
+void c_put_memory_locals(base_text *t, const c_module *m);
+/* P_init_memories to its brace; what it asks of its arguments; and what it keeps of them. */
+void c_put_memory_init(base_text *t, c_module *m);
+void c_put_memory_checks(base_text *t, c_module *m);
+void c_put_memory_pointers(base_text *t, const c_module *m);
+/* P_init, which divides one piece. */
+void c_put_memory_one(base_text *t, c_module *m);
 
 #endif

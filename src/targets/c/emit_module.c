@@ -108,7 +108,7 @@ static uint64_t state_offset(const c_module *m) {
 }
 
 static uint64_t arena_bytes(const c_module *m) {
-    return m->plan->state_bytes == 0 ? m->plan->arena_bytes : state_offset(m) + m->plan->state_bytes;
+    return plan_room(m->plan);
 }
 
 /* The constants are in P_weights.bin. */
@@ -267,6 +267,7 @@ void c_put_header(base_text *t, c_module *m) {
     if (bounds_trips(m)) {
         c_put(m, t, "#define $_MAX_TRIPS %" PRIu64 "u\n", m->plan->max_trips);
     }
+    c_put_memory_macros(t, m);
     put_io_macros(m, t, true);
     put_io_macros(m, t, false);
     put_dim_macros(m, t);
@@ -274,6 +275,7 @@ void c_put_header(base_text *t, c_module *m) {
     c_put(m, t, "%s", interface_types);
     put_types(m, t);
     c_put(m, t, "%s", interface_model);
+    c_put_memory_members(t, m);
     if (bounds_trips(m)) {
         c_put(m, t, "    uint32_t trips[%" PRIu32 "]; /* rounds of each loop */\n", m->plan->loops);
     }
@@ -286,6 +288,7 @@ void c_put_header(base_text *t, c_module *m) {
     } else {
         c_put(m, t, "$_status $_init($_model *model, void *arena, size_t bytes);\n");
     }
+    c_put_memory_declarations(t, m);
     c_put(m, t, "%s", interface_functions);
     put_quantise_declarations(m, t);
     put_string_declarations(m, t);
@@ -437,8 +440,7 @@ static void put_internal(c_module *m, base_text *t) {
 
 /* ---- P.c ---- */
 
-/* Bytes from the arena's start to a tensor that is no constant. */
-static uint64_t place_of(const c_module *m, const plan_tensor *t) {
+uint64_t c_place_of(const c_module *m, const plan_tensor *t) {
     const plan_tensor *root = &m->plan->tensors.at[t->root];
     return root->offset + t->root_offset + (root->role == PLAN_STATE ? state_offset(m) : 0);
 }
@@ -446,8 +448,7 @@ static uint64_t place_of(const c_module *m, const plan_tensor *t) {
 const char *c_pointer_text(c_module *m, const plan_kernel *kernel, const c_argument *a) {
     const char *qualifier = a->written ? "" : "const ", *type = c_storage_type(a->type);
     if (a->tensor == IR_NONE && a->data == IR_NONE) {
-        return base_printf(m->arena, "(%s *)(void *)(arena + %" PRIu64 ")", type,
-                           place_of(m, &m->plan->tensors.at[a->place]));
+        return base_printf(m->arena, "(%s *)(void *)(%s)", type, c_place_text(m, &m->plan->tensors.at[a->place], ""));
     }
     if (a->tensor == IR_NONE) {
         if (!in_file(m)) {
@@ -463,7 +464,7 @@ const char *c_pointer_text(c_module *m, const plan_kernel *kernel, const c_argum
             .tensor = IR_NONE, .data = c_data_add(m, t->type, t->data, c_elements(&t->shape)), .type = t->type};
         return c_pointer_text(m, kernel, &data);
     }
-    return base_printf(m->arena, "(%s%s *)(void *)(arena + %" PRIu64 ")", qualifier, type, place_of(m, t));
+    return base_printf(m->arena, "(%s%s *)(void *)(%s)", qualifier, type, c_place_text(m, t, ""));
 }
 
 static void put_task(c_module *m, base_text *t, uint32_t k) {
@@ -523,8 +524,10 @@ static void put_control(c_module *m, base_text *t, const plan_kernel *k) {
     bool tests = k->control == PLAN_IF || k->control == PLAN_WHILE,
          counts = k->control == PLAN_WHILE && bounds_trips(m);
     if (tests && k->condition != IR_NONE) {
-        c_put(m, t, "        if (arena[%" PRIu64 "] == 0u) {\n            *next = %" PRIu32 "u;\n",
-              place_of(m, &m->plan->tensors.at[k->condition]), k->jump);
+        const plan_tensor *condition = &m->plan->tensors.at[k->condition];
+        const char *at = c_has_memories(m) ? base_printf(m->arena, "*(%s)", c_place_text(m, condition, ""))
+                                           : base_printf(m->arena, "arena[%" PRIu64 "]", c_place_of(m, condition));
+        c_put(m, t, "        if (%s == 0u) {\n            *next = %" PRIu32 "u;\n", at, k->jump);
         if (counts) {
             c_put(m, t, "            model->trips[%" PRIu32 "] = 0u;\n            break;\n", k->loop);
         }
@@ -558,10 +561,10 @@ static void put_steps(c_module *m, base_text *t) {
                  kernel->id_count > 0 ? kernel->ids[0] : UINT32_MAX);
     }
     base_puts(t, m->plan->kernels.n == 0 ? "0u};\n\n" : "};\n\n");
-    c_put(m, t,
-          "static $_status $_do_step($_model *model, uint32_t step%s) {\n    uint8_t *arena = model->arena;\n    "
-          "(void)arena;\n    switch (step) {\n",
+    c_put(m, t, "static $_status $_do_step($_model *model, uint32_t step%s) {\n    uint8_t *arena = model->arena;\n",
           has_control(m) ? ", uint32_t *next" : "");
+    c_put_memory_locals(t, m);
+    base_puts(t, "    (void)arena;\n    switch (step) {\n");
     for (uint32_t k = 0; k < m->plan->kernels.n; k++) {
         const plan_kernel *kernel = &m->plan->kernels.at[k];
         c_put(m, t, "    case %" PRIu32 "u: /* %s */\n", k, kernel->op);
@@ -703,7 +706,7 @@ static void put_dims(c_module *m, base_text *t) {
         c_put(m, t, "static const uint32_t $_dim_places[] = {");
         for (size_t k = 0; k < m->plan->counts.n; k++) {
             base_put(t, "%s%" PRIu64 "u", k > 0 ? ", " : "",
-                     place_of(m, &m->plan->tensors.at[m->plan->counts.at[k].tensor]));
+                     c_place_of(m, &m->plan->tensors.at[m->plan->counts.at[k].tensor]));
         }
         base_puts(t, "};\n\n");
     }
@@ -764,24 +767,7 @@ static void put_state(c_module *m, base_text *t) {
     }
 }
 
-static void put_init(c_module *m, base_text *t) {
-    bool blob = m->options->weights_blob;
-    if (blob) {
-        c_put(m, t,
-              "static uint64_t $_hash(const uint8_t *bytes, size_t n) { /* FNV-1a */\n    uint64_t h = "
-              "UINT64_C(14695981039346656037);\n    size_t i;\n"
-              "    for (i = 0; i < n; i++) {\n        h = (h ^ bytes[i]) * UINT64_C(1099511628211);\n    }\n    return "
-              "h;\n}\n\n"
-              "$_status $_init_weights($_model *model, void *arena, size_t bytes, const void *blob, size_t blob_bytes) "
-              "{\n");
-    } else {
-        c_put(m, t, "$_status $_init($_model *model, void *arena, size_t bytes) {\n");
-    }
-    c_put(
-        m, t,
-        "    if (model == NULL || arena == NULL%s) {\n        return $_ERROR_NULL;\n    }\n    memset(model, 0, sizeof "
-        "*model);\n",
-        blob ? " || blob == NULL" : "");
+static void put_arena_checks(c_module *m, base_text *t) {
     if (arena_bytes(m) > 0) {
         c_put(m, t, "    if (bytes < $_ARENA_BYTES) {\n        return $_ERROR_ARENA_BYTES;\n    }\n");
     } else {
@@ -789,19 +775,51 @@ static void put_init(c_module *m, base_text *t) {
     }
     c_put(m, t,
           "    if ((uintptr_t)arena %% $_ARENA_ALIGNMENT != 0) {\n        return $_ERROR_ARENA_ALIGNMENT;\n    }\n");
+}
+
+static void put_init(c_module *m, base_text *t) {
+    const bool blob = m->options->weights_blob, several = c_has_memories(m);
+    if (blob) {
+        c_put(m, t,
+              "static uint64_t $_hash(const uint8_t *bytes, size_t n) { /* FNV-1a */\n    uint64_t h = "
+              "UINT64_C(14695981039346656037);\n    size_t i;\n"
+              "    for (i = 0; i < n; i++) {\n        h = (h ^ bytes[i]) * UINT64_C(1099511628211);\n    }\n    return "
+              "h;\n}\n\n");
+    }
+    if (several) {
+        c_put_memory_init(t, m);
+    } else {
+        c_put(m, t, "$_status $_init%s($_model *model, void *arena, size_t bytes%s) {\n", blob ? "_weights" : "",
+              blob ? ", const void *blob, size_t blob_bytes" : "");
+    }
+    c_put(m, t,
+          "    if (model == NULL%s%s) {\n        return $_ERROR_NULL;\n    }\n    memset(model, 0, sizeof *model);\n",
+          several ? "" : " || arena == NULL", blob ? " || blob == NULL" : "");
+    if (several) {
+        c_put_memory_checks(t, m);
+    } else {
+        put_arena_checks(m, t);
+    }
     if (blob) {
         c_put(m, t,
               "    if (blob_bytes != $_WEIGHTS_BYTES || (uintptr_t)blob %% 16 != 0 || $_hash((const uint8_t *)blob, "
               "blob_bytes) != $_WEIGHTS_HASH) {\n"
               "        return $_ERROR_WEIGHTS;\n    }\n    model->weights = (const uint8_t *)blob;\n");
     }
-    c_put(m, t, "    model->arena = (uint8_t *)arena;\n");
+    if (several) {
+        c_put_memory_pointers(t, m);
+    } else {
+        c_put(m, t, "    model->arena = (uint8_t *)arena;\n");
+    }
     for (size_t k = 0; k < m->plan->counts.n; k++) {
         if (m->plan->counts.at[k].set) {
             c_put(m, t, "    (void)$_set_dim(model, %zu, %" PRId64 ");\n", k, most_of(m, &m->plan->counts.at[k]));
         }
     }
     c_put(m, t, "    return $_reset(model);\n}\n\n");
+    if (several) {
+        c_put_memory_one(t, m);
+    }
 }
 
 static void put_io(c_module *m, base_text *t) {
@@ -822,7 +840,7 @@ static void put_io(c_module *m, base_text *t) {
                 base_put(t, "    case %zu:\n        return %s;\n", i, c_pointer_text(m, &none, &a));
                 continue;
             }
-            base_put(t, "    case %zu:\n        return model->arena + %" PRIu64 ";\n", i, place_of(m, x));
+            base_put(t, "    case %zu:\n        return %s;\n", i, c_place_text(m, x, "model->"));
         }
         base_puts(t, "    default:\n        return NULL;\n    }\n}\n\n");
     }

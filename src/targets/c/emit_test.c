@@ -141,7 +141,9 @@ void c_put_test(base_text *t, c_module *m) {
     for (unsigned k = 0; k < n; k++) {
         put_case_data(m, t, k);
     }
-    c_put(m, t, "\nstatic $_model model;\nstatic uint8_t room[$_ARENA_BYTES + $_ARENA_ALIGNMENT];\n");
+    const bool several = c_has_memories(m);
+    c_put(m, t, "\nstatic $_model model;\n%s",
+          several ? "$_MEMORIES;\n" : "static uint8_t room[$_ARENA_BYTES + $_ARENA_ALIGNMENT];\n");
     if (m->options->weights_blob) {
         c_put(m, t, "static uint8_t weights[$_WEIGHTS_BYTES + 16];\n");
     }
@@ -155,9 +157,11 @@ void c_put_test(base_text *t, c_module *m) {
     for (unsigned k = 0; k < n; k++) {
         base_put(t, "%srun_%u", k > 0 ? ", " : "", k);
     }
-    c_put(m, t, "};\n\nint main(%s) {\n    uint8_t *arena = room;\n    int passed = 0, failed = 0;\n    size_t k;\n",
-          m->options->weights_blob ? "int argc, char **argv" : "void");
-    c_put(m, t, "    while ((uintptr_t)arena %% $_ARENA_ALIGNMENT != 0) {\n        arena++;\n    }\n");
+    c_put(m, t, "};\n\nint main(%s) {\n%s    int passed = 0, failed = 0;\n    size_t k;\n",
+          m->options->weights_blob ? "int argc, char **argv" : "void", several ? "" : "    uint8_t *arena = room;\n");
+    if (!several) {
+        c_put(m, t, "    while ((uintptr_t)arena %% $_ARENA_ALIGNMENT != 0) {\n        arena++;\n    }\n");
+    }
     if (m->options->weights_blob) {
         c_put(
             m, t,
@@ -165,13 +169,12 @@ void c_put_test(base_text *t, c_module *m) {
             "\"rb\");\n"
             "        while ((uintptr_t)blob %% 16 != 0) {\n            blob++;\n        }\n"
             "        if (f == NULL || fread(blob, 1, $_WEIGHTS_BYTES, f) != $_WEIGHTS_BYTES || fclose(f) != 0 ||\n"
-            "            $_init_weights(&model, arena, $_ARENA_BYTES, blob, $_WEIGHTS_BYTES) != $_OK) {\n"
-            "            printf(\"$: the weights cannot be read\\n\");\n            return 1;\n        }\n    }\n");
+            "            %s blob, $_WEIGHTS_BYTES) != $_OK) {\n"
+            "            printf(\"$: the weights cannot be read\\n\");\n            return 1;\n        }\n    }\n",
+            several ? "$_INIT_MEMORIES(&model," : "$_init_weights(&model, arena, $_ARENA_BYTES,");
     } else {
-        c_put(
-            m, t,
-            "    if ($_init(&model, arena, $_ARENA_BYTES) != $_OK) {\n        printf(\"$: not initialised\\n\");\n     "
-            "   return 1;\n    }\n");
+        c_put(m, t, "    if (%s != $_OK) {\n        printf(\"$: not initialised\\n\");\n        return 1;\n    }\n",
+              several ? "$_INIT_MEMORIES(&model)" : "$_init(&model, arena, $_ARENA_BYTES)");
     }
     c_put(m, t,
           "    for (k = 0; k < sizeof tests / sizeof tests[0]; k++) {\n        if (tests[k]() != 0) {\n            "

@@ -26,6 +26,6 @@ const target_interface target_ir = {
     /* all but chain: what is written is read again, to be cut at its values and compiled */
     .passes = "fold moves requantise scale pad clamp fuse dead",
     .unused = "device prefix layout weights test no-check check-cases compiler opset external-data exact goal kernel "
-              "plan memory-plan plan-lock accumulation",
+              "plan memory-plan plan-lock accumulation memories",
     .emit = emit,
 };

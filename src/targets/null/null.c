@@ -22,6 +22,6 @@ const target_interface target_null = {
     .executable = false,
     .needs_plan = true,
     .unused = "prefix layout weights test no-check check-cases compiler opset external-data exact kernel memory-plan "
-              "accumulation",
+              "accumulation memories",
     .emit = emit,
 };

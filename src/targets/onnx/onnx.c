@@ -34,6 +34,6 @@ const target_interface target_onnx = {
     .passes = "fold moves dequantise expand unscale dead",
     .foreign_passes = "fold moves dequantise expand layout same integers unscale dead",
     .format = "onnx",
-    .unused = "device prefix layout weights test compiler goal kernel plan plan-lock accumulation",
+    .unused = "device prefix layout weights test compiler goal kernel plan plan-lock accumulation memories",
     .emit = emit,
 };

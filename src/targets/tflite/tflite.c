@@ -25,7 +25,7 @@ const target_interface target_tflite = {
     .passes = "fold moves requantise fuse dead copies",
     .foreign_passes = "fold moves requantise scales expand layout same scale fuse quantise dead copies unshare",
     .format = "tflite",
-    .unused =
-        "device prefix layout weights test compiler opset external-data exact goal kernel plan plan-lock accumulation",
+    .unused = "device prefix layout weights test compiler opset external-data exact goal kernel plan plan-lock "
+              "accumulation memories",
     .emit = emit,
 };
